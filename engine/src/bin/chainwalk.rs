@@ -1,0 +1,2 @@
+//! `chainwalk`: the command line over the engine.
+fn main() {}
