@@ -1,0 +1,61 @@
+//! The suites that cargo runs: format, lints, native tests, tests in the browser's WebAssembly.
+
+use std::process::Command;
+
+use crate::failure::{Failure, Result};
+use crate::process::capture;
+use crate::tools::{self, WASM_TARGET};
+use crate::workspace::Workspace;
+
+use super::count::Counts;
+
+/// One profile for lints and tests, so that dependencies are built once.
+const PROFILE: &[&str] = &["--locked", "--profile", "fast"];
+
+pub(super) fn format(workspace: &Workspace) -> Result<Counts> {
+    let checked =
+        capture(workspace, "cargo fmt --check", "fmt", &mut cargo(workspace, &["fmt", "--all", "--check"]))?;
+    Ok(Counts::of(checked.success))
+}
+
+pub(super) fn lint(workspace: &Workspace) -> Result<Counts> {
+    let mut command = cargo(workspace, &["clippy", "--workspace", "--all-targets", "--all-features"]);
+    command.args(PROFILE).args(["--", "-D", "warnings"]);
+    let mut counts = Counts::of(capture(workspace, "clippy", "clippy", &mut command)?.success);
+
+    let mut command = cargo(workspace, &["clippy", "-p", "chainwalk-app", "--all-targets"]);
+    command.args(PROFILE).args(["--target", WASM_TARGET, "--", "-D", "warnings"]);
+    counts += Counts::of(capture(workspace, "clippy for the browser", "clippy-wasm", &mut command)?.success);
+    Ok(counts)
+}
+
+/// Tests and documentation tests of all crates. The application is compiled for the browser only.
+pub(super) fn tests(workspace: &Workspace) -> Result<Counts> {
+    let mut command = cargo(workspace, &["test", "--workspace", "--all-features", "--no-fail-fast"]);
+    command.args(PROFILE);
+    let mut counts = Counts::read(&capture(workspace, "cargo test", "test", &mut command)?);
+    let mut command = cargo(workspace, &["test", "--workspace", "--all-features", "--doc"]);
+    command.args(PROFILE);
+    counts += Counts::read(&capture(workspace, "cargo test --doc", "doctest", &mut command)?);
+    Ok(counts)
+}
+
+/// Crates with `wasm-bindgen-test` tests. They compile to nothing elsewhere.
+const WASM_TESTED: &[&str] = &["chainwalk-app"];
+
+pub(super) fn wasm_tests(workspace: &Workspace) -> Result<Counts> {
+    let runner = tools::wasm_bindgen(workspace)?.join("wasm-bindgen-test-runner");
+    let driver = tools::locate("chromedriver").ok_or_else(|| Failure::new("no chromedriver"))?;
+    let mut command = cargo(workspace, &["test", "--no-fail-fast", "--target", WASM_TARGET]);
+    command.args(PROFILE).args(WASM_TESTED.iter().flat_map(|package| ["-p", package]));
+    command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner);
+    // The runner reads the flags for Chromium from webdriver.json in the crate's folder.
+    command.env("CHROMEDRIVER", driver).env("WASM_BINDGEN_TEST_TIMEOUT", "300");
+    Ok(Counts::read(&capture(workspace, "cargo test in Chromium", "wasm-test", &mut command)?))
+}
+
+fn cargo(workspace: &Workspace, arguments: &[&str]) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(arguments).current_dir(workspace.root()).env("CARGO_TERM_COLOR", "never");
+    command
+}
