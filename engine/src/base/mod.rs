@@ -1,0 +1,12 @@
+//! The ground every layer stands on: virtual time, seeded randomness, kernel versions, hooks and limits.
+
+pub mod hook;
+pub mod kernel;
+pub mod limits;
+pub mod rng;
+pub mod time;
+
+pub use hook::Hook;
+pub use kernel::KernelVersion;
+pub use rng::{Draws, Rng};
+pub use time::{Duration, Instant};

@@ -1,0 +1,71 @@
+//! [`HookTable`]: the one place that orders the users of a hook.
+
+pub use crate::base::hook::{Hook, Priority};
+use crate::packet::Family;
+
+/// A function that wants to see packets at a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookUser {
+    /// `nf_defrag_ipv4`, `nf_defrag_ipv6`.
+    Defrag,
+    /// `nf_conntrack_in`.
+    Conntrack,
+    /// A table other than nat, by its index in the namespace.
+    Table(u16),
+    /// The nat core's dispatcher; nat tables are entries of its private list, in registration order.
+    Nat,
+    /// `nf_confirm`.
+    Confirm,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registration {
+    pub hook: Hook,
+    pub family: Family,
+    pub priority: Priority,
+    pub user: HookUser,
+}
+
+/// Who runs at which hook, in which order.
+#[derive(Clone, Debug, Default)]
+pub struct HookTable {
+    /// Sorted by priority; equal priorities keep the order of registration.
+    users: Vec<Registration>,
+}
+
+impl HookTable {
+    /// Adds a user behind those of its own priority (`nf_hook_entries_grow`). A second identical
+    /// registration is ignored.
+    pub fn register(&mut self, new: Registration) {
+        if self.users.contains(&new) {
+            return;
+        }
+        let at = self.users.partition_point(|r| r.priority <= new.priority);
+        self.users.insert(at, new);
+    }
+
+    pub fn unregister(&mut self, gone: impl Fn(&Registration) -> bool) {
+        self.users.retain(|r| !gone(r));
+    }
+
+    /// The users of `hook` for `family`, in the order they run.
+    pub fn users(&self, hook: Hook, family: Family) -> impl Iterator<Item = &Registration> {
+        self.users.iter().filter(move |r| r.hook == hook && r.family == family)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_priorities_run_in_registration_order() {
+        let mut table = HookTable::default();
+        let at = |priority, user| Registration { hook: Hook::Forward, family: Family::V4, priority, user };
+        table.register(at(Priority::FILTER, HookUser::Table(1)));
+        table.register(at(Priority::MANGLE, HookUser::Table(0)));
+        table.register(at(Priority::FILTER, HookUser::Table(2)));
+        let order: Vec<_> = table.users(Hook::Forward, Family::V4).map(|r| r.user).collect();
+        assert_eq!(order, [HookUser::Table(0), HookUser::Table(1), HookUser::Table(2)]);
+    }
+}

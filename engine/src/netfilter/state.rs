@@ -1,0 +1,24 @@
+//! What stateful matches remember: per rule ([`RuleState`]) and per namespace ([`Shared`]).
+
+use crate::base::{Draws, Rng};
+
+/// A slot of [`super::TableState::states`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateId(pub u32);
+
+/// State that belongs to one match of one rule and is lost when the rule is replaced.
+#[derive(Clone, Debug)]
+pub enum RuleState {
+    /// `statistic --mode random`: the rule's own stream of draws.
+    Random(Rng),
+    /// `statistic --mode nth`: `nth.count` of `xt_statistic`.
+    Nth { count: u32 },
+}
+
+/// State that rules of one namespace share by name.
+#[derive(Clone, Debug, Default)]
+pub struct Shared {
+    /// The scenario's seed.
+    pub seed: u64,
+    pub draws: Draws,
+}

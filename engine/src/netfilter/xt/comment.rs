@@ -1,0 +1,53 @@
+//! `-m comment`: a remark in a rule (`xt_comment.c`). Always matches.
+
+use super::ext::{
+    ArgError, BOTH, ExtSpec, Fidelity, ListFlags, MatchExt, MatchResult, OptSpec, Parsed, Values, save_string,
+};
+use crate::base::limits::COMMENT_LEN_MAX;
+use crate::netfilter::{Cx, RuleState};
+use crate::packet::Skb;
+use crate::trace::Why;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    pub text: Box<str>,
+}
+
+impl MatchExt for Comment {
+    const SPEC: ExtSpec = ExtSpec {
+        name: "comment",
+        families: BOTH,
+        options: &[OptSpec::new("--comment", Values::One)],
+        kernel: "net/netfilter/xt_comment.c",
+        fidelity: Fidelity::Exact,
+    };
+
+    fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
+        let Some((at, opt)) = args.get("--comment") else {
+            return Err(ArgError::whole("comment match: You must specify `--comment'"));
+        };
+        let text = opt.values[0];
+        if text.len() > COMMENT_LEN_MAX {
+            return Err(ArgError::at(
+                at,
+                format!("COMMENT must be shorter than {} characters", COMMENT_LEN_MAX + 1),
+            ));
+        }
+        Ok(Self { text: text.into() })
+    }
+
+    fn save(&self, out: &mut String) {
+        out.push_str(" --comment ");
+        save_string(out, &self.text);
+    }
+
+    fn list(&self, out: &mut String, _: ListFlags) {
+        out.push_str(" /* ");
+        out.push_str(&self.text);
+        out.push_str(" */");
+    }
+
+    fn eval(&self, _: &mut Cx<'_>, _: &Skb, _: Option<&mut RuleState>, _: &mut Why) -> MatchResult {
+        MatchResult::Yes
+    }
+}

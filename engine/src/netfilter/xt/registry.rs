@@ -1,0 +1,142 @@
+//! The macros that turn the lists of `xt/mod.rs` into closed enums and lookup tables.
+
+/// Builds `enum Match` with one variant a registered match, and the table the text layer looks names up in.
+macro_rules! match_registry {
+    ($($variant:ident: $ty:ty,)+) => {
+        /// A match of a rule.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Match {
+            $($variant($ty),)+
+            /// Known or unknown, but not emulated: kept verbatim, its answer unknown.
+            NotEmulated(NotEmulated),
+        }
+
+        /// A registered match: what it accepts, and how to build it.
+        #[derive(Clone, Copy, Debug)]
+        pub struct MatchEntry {
+            pub spec: ExtSpec,
+            pub parse: fn(&Parsed<'_>) -> Result<Match, ArgError>,
+        }
+
+        /// Every match the engine emulates.
+        pub static MATCHES: &[MatchEntry] = &[
+            $(MatchEntry {
+                spec: <$ty as MatchExt>::SPEC,
+                parse: |args| <$ty as MatchExt>::parse(args).map(Match::$variant),
+            },)+
+        ];
+
+        impl Match {
+            /// Name after `-m`.
+            pub fn name(&self) -> &str {
+                match self {
+                    $(Self::$variant(_) => <$ty as MatchExt>::SPEC.name,)+
+                    Self::NotEmulated(m) => &m.name,
+                }
+            }
+
+            pub fn save(&self, out: &mut String) {
+                match self {
+                    $(Self::$variant(m) => m.save(out),)+
+                    Self::NotEmulated(m) => m.save(out),
+                }
+            }
+
+            pub fn list(&self, out: &mut String, flags: ListFlags) {
+                match self {
+                    $(Self::$variant(m) => m.list(out, flags),)+
+                    Self::NotEmulated(m) => m.save(out),
+                }
+            }
+
+            pub fn initial_state(
+                &self,
+                seed: u64,
+                label: &dyn Fn() -> String,
+            ) -> Option<crate::netfilter::RuleState> {
+                match self {
+                    $(Self::$variant(m) => m.initial_state(seed, label),)+
+                    Self::NotEmulated(_) => None,
+                }
+            }
+
+            /// Decides; none for a match that is not emulated.
+            pub fn eval(
+                &self,
+                cx: &mut crate::netfilter::Cx<'_>,
+                skb: &crate::packet::Skb,
+                state: Option<&mut crate::netfilter::RuleState>,
+                why: &mut crate::trace::Why,
+            ) -> Option<MatchResult> {
+                match self {
+                    $(Self::$variant(m) => Some(m.eval(cx, skb, state, why)),)+
+                    Self::NotEmulated(_) => None,
+                }
+            }
+        }
+    };
+}
+
+/// The same for targets: `enum TargetExt` and `TARGETS`.
+macro_rules! target_registry {
+    ($($variant:ident: $ty:ty,)+) => {
+        /// A target with an implementation of its own (everything but verdicts and chains).
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum TargetExt {
+            $($variant($ty),)+
+            /// Known or unknown, but not emulated: kept verbatim, its effect unknown.
+            NotEmulated(NotEmulated),
+        }
+
+        /// A registered target.
+        #[derive(Clone, Copy, Debug)]
+        pub struct TargetEntry {
+            pub spec: ExtSpec,
+            pub parse: fn(&Parsed<'_>) -> Result<TargetExt, ArgError>,
+        }
+
+        /// Every target the engine emulates.
+        pub static TARGETS: &[TargetEntry] = &[
+            $(TargetEntry {
+                spec: <$ty as TargetRules>::SPEC,
+                parse: |args| <$ty as TargetRules>::parse(args).map(TargetExt::$variant),
+            },)+
+        ];
+
+        impl TargetExt {
+            /// Name after `-j`.
+            pub fn name(&self) -> &str {
+                match self {
+                    $(Self::$variant(_) => <$ty as TargetRules>::SPEC.name,)+
+                    Self::NotEmulated(t) => &t.name,
+                }
+            }
+
+            pub fn save(&self, out: &mut String) {
+                match self {
+                    $(Self::$variant(t) => t.save(out),)+
+                    Self::NotEmulated(t) => t.save(out),
+                }
+            }
+
+            pub fn list(&self, out: &mut String, flags: ListFlags) {
+                match self {
+                    $(Self::$variant(t) => t.list(out, flags),)+
+                    Self::NotEmulated(t) => t.save(out),
+                }
+            }
+
+            /// Acts; none for a target that is not emulated.
+            pub fn apply(
+                &self,
+                cx: &mut crate::netfilter::Cx<'_>,
+                skb: &mut crate::packet::Skb,
+            ) -> Option<Next> {
+                match self {
+                    $(Self::$variant(t) => Some(t.apply(cx, skb)),)+
+                    Self::NotEmulated(_) => None,
+                }
+            }
+        }
+    };
+}

@@ -1,0 +1,1 @@
+//! One network namespace: devices, addresses, routes, sysctls, and THE packet path through it.

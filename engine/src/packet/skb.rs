@@ -1,0 +1,121 @@
+//! [`Skb`]: a packet on its way through the node, with what the kernel keeps beside the bytes.
+
+use super::{Family, Packet};
+
+/// A network device of the namespace, by index into its device list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DevId(pub u16);
+
+/// How the frame was addressed (`skb->pkt_type`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PacketType {
+    #[default]
+    Host,
+    Broadcast,
+    Multicast,
+}
+
+/// The socket a locally sent packet comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+/// A packet's relation to its connection (`enum ip_conntrack_info`, plus the two states without an entry).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CtInfo {
+    /// No connection attached: not looked at yet, or refused by the tracker.
+    #[default]
+    None,
+    /// `CT --notrack`.
+    Untracked,
+    New,
+    /// Related, original direction.
+    Related,
+    /// Related, reply direction.
+    RelatedReply,
+    /// Established, original direction.
+    Established,
+    /// Established, reply direction.
+    EstablishedReply,
+}
+
+impl CtInfo {
+    /// Whether the packet travels in the reply direction of its connection.
+    pub const fn is_reply(self) -> bool {
+        matches!(self, Self::RelatedReply | Self::EstablishedReply)
+    }
+
+    /// As `-m conntrack --ctstate` and the replay contract name it.
+    pub const fn state_name(self) -> &'static str {
+        match self {
+            Self::None => "INVALID",
+            Self::Untracked => "UNTRACKED",
+            Self::New => "NEW",
+            Self::Related | Self::RelatedReply => "RELATED",
+            Self::Established | Self::EstablishedReply => "ESTABLISHED",
+        }
+    }
+}
+
+/// A packet's hold on a conntrack entry: a slot of the table and the generation it was taken in.
+///
+/// A slot that was freed and reused has another generation, so a stale reference is found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CtRef {
+    pub slot: u32,
+    pub generation: u32,
+}
+
+/// The kernel's socket buffer, as far as rules can see it.
+#[derive(Clone, Debug)]
+pub struct Skb {
+    pub packet: Packet,
+    /// Device it came in through; none for a locally made packet.
+    pub indev: Option<DevId>,
+    /// Device it leaves through, once routed.
+    pub outdev: Option<DevId>,
+    /// Bridge ports (`-m physdev`), when br_netfilter handed the packet over.
+    pub phys_in: Option<DevId>,
+    pub phys_out: Option<DevId>,
+    pub mark: u32,
+    /// Class set by CLASSIFY (`skb->priority`).
+    pub priority: u32,
+    pub packet_type: PacketType,
+    /// Source MAC of the frame, when there was one.
+    pub mac_src: Option<[u8; 6]>,
+    pub owner: Option<Owner>,
+    /// Connection attached, if any; [`CtInfo`] says how the packet relates to it.
+    pub ct: Option<CtRef>,
+    pub ct_info: CtInfo,
+    /// Zone from a `CT --zone` template, both directions.
+    pub ct_zone: u16,
+    /// TRACE or `meta nftrace set 1`.
+    pub nf_trace: bool,
+}
+
+impl Skb {
+    pub const fn new(packet: Packet) -> Self {
+        Self {
+            packet,
+            indev: None,
+            outdev: None,
+            phys_in: None,
+            phys_out: None,
+            mark: 0,
+            priority: 0,
+            packet_type: PacketType::Host,
+            mac_src: None,
+            owner: None,
+            ct: None,
+            ct_info: CtInfo::None,
+            ct_zone: 0,
+            nf_trace: false,
+        }
+    }
+
+    pub const fn family(&self) -> Family {
+        self.packet.family()
+    }
+}

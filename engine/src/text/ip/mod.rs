@@ -1,0 +1,1 @@
+//! The output of `ip addr` and `ip route`.

@@ -1,0 +1,5 @@
+//! The tools' own text: lex, parse, print, with diagnostics that name line and column.
+
+pub mod diag;
+pub mod ip;
+pub mod xt;

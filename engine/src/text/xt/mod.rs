@@ -1,0 +1,1 @@
+//! iptables-save and iptables-restore text, and the iptables commands.
