@@ -10,8 +10,10 @@ const LAYERS: &[&str] = &[
     "base",
     "packet",
     "trace",
-    "netfilter",
+    // Below `netfilter`, where DESIGN has it above: matches and NAT targets read and set connections, and a connection
+    // needs nothing of rules but the hook numbers, which are in `base`.
     "conntrack",
+    "netfilter",
     "ipvs",
     "ebpf",
     "netns",
