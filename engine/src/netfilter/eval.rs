@@ -32,6 +32,7 @@ impl Walk<'_> {
         let (mut chain, mut index) = (base, 0_u32);
         self.enter(cx, chain, Entry::Hook);
         let verdict = loop {
+            index = self.skip(chain, index, cx, skb);
             let Some(rule) = self.table.chain(chain).rules.get(index as usize) else {
                 match self.back(cx, chain) {
                     Some(caller) => (chain, index) = caller,
@@ -65,6 +66,19 @@ impl Walk<'_> {
         };
         cx.trace.rules_evaluated += self.evaluated;
         verdict
+    }
+
+    /// The next rule of `chain` worth testing, at or after `index`: the same one, unless the chain is indexed
+    /// and nobody wants to see why the rules between did not match.
+    fn skip(&mut self, chain: ChainId, index: u32, cx: &Cx<'_>, skb: &Skb) -> u32 {
+        let Some(dispatch) = &self.state.indexes[chain.0 as usize] else { return index };
+        if cx.trace.full() {
+            return index;
+        }
+        let len = self.table.chain(chain).rules.len() as u32;
+        let next = dispatch.next(&skb.packet, index).unwrap_or(len);
+        self.evaluated += u64::from(next - index);
+        next
     }
 
     fn enter(&self, cx: &mut Cx<'_>, chain: ChainId, entry: Entry) {

@@ -7,6 +7,7 @@ pub mod assume;
 pub mod cx;
 pub mod eval;
 pub mod hook;
+pub mod index;
 pub mod rule;
 pub mod state;
 pub mod table;

@@ -1,5 +1,8 @@
 //! Tables and chains: the immutable program, and the mutable state that runs beside it.
 
+use std::sync::Arc;
+
+use super::index::ChainIndex;
 use super::rule::{Counters, Rule, Verdict};
 use super::state::{RuleState, StateId};
 use crate::base::Hook;
@@ -130,6 +133,7 @@ impl Table {
     pub fn seal(&mut self, seed: u64) -> TableState {
         let mut state =
             TableState { chains: vec![Counters::default(); self.chains.len()], ..Default::default() };
+        state.indexes = self.chains.iter().map(|chain| ChainIndex::build(&chain.rules)).collect();
         for chain in &mut self.chains {
             chain.first_rule = state.rules.len() as u32;
             for (index, rule) in chain.rules.iter_mut().enumerate() {
@@ -155,4 +159,6 @@ pub struct TableState {
     /// Rule counters, by [`Chain::first_rule`] plus position.
     pub rules: Vec<Counters>,
     pub states: Vec<RuleState>,
+    /// Dispatch of the long chains, by [`ChainId`].
+    pub indexes: Arc<[Option<ChainIndex>]>,
 }
