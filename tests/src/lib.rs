@@ -1,1 +1,3 @@
-//! tests
+//! Test harnesses: benchmarks, kernel differential tests, peers.
+
+pub mod bench;
