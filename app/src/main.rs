@@ -1,3 +1,5 @@
-//! The page's entry point.
+//! The page: the UI on the main thread. The engine lives in the worker (`bin/worker.rs`).
 
-fn main() {}
+fn main() {
+    chainwalk_app::shell::start();
+}

@@ -1,0 +1,1 @@
+//! Figures drawn as SVG, each with an equal table beside it.
