@@ -63,12 +63,17 @@ pub(crate) fn wasm_target(workspace: &Workspace) -> Result<()> {
 pub(crate) fn wasm_bindgen(workspace: &Workspace) -> Result<PathBuf> {
     let version = workspace.locked_version("wasm-bindgen")?;
     // Without --locked: the lock file in that package names a crate version that mirrors may lack.
-    cargo_install(workspace, "wasm-bindgen-cli", &version, "wasm-bindgen", &[])
+    let install =
+        Install { package: "wasm-bindgen-cli", program: "wasm-bindgen", flags: &[], opt_level: "1" };
+    cargo_install(workspace, &install, &version)
 }
 
 /// The builder of the browser application.
 pub(crate) fn trunk(workspace: &Workspace) -> Result<PathBuf> {
-    cargo_install(workspace, "trunk", TRUNK_VERSION, "trunk", &["--locked"])
+    // Without its default features it cannot download, which is what we want: it gets every tool from us.
+    let flags = &["--locked", "--no-default-features"];
+    let install = Install { package: "trunk", program: "trunk", flags, opt_level: "0" };
+    cargo_install(workspace, &install, TRUNK_VERSION)
 }
 
 /// The packages of `xtask/npm` (wasm-opt, the browser driver, the accessibility checker). Gives `node_modules`.
@@ -144,35 +149,39 @@ fn rustup(workspace: &Workspace, what: &str, arguments: &[&str]) -> Result<()> {
     }
 }
 
-fn cargo_install(
-    workspace: &Workspace,
-    package: &str,
-    version: &str,
-    program: &str,
-    extra: &[&str],
-) -> Result<PathBuf> {
+/// A program that cargo installs.
+struct Install {
+    package: &'static str,
+    program: &'static str,
+    flags: &'static [&'static str],
+    /// These programs run for seconds and compile for minutes, so we trade the former for the latter.
+    opt_level: &'static str,
+}
+
+fn cargo_install(workspace: &Workspace, install: &Install, version: &str) -> Result<PathBuf> {
+    let Install { package, program, flags, opt_level } = install;
     let folder = workspace.cache().join(format!("{package}-{version}"));
     let bin = folder.join("bin");
     if bin.join(program).is_file() {
         return Ok(bin);
     }
     let mut command = Command::new("cargo");
-    command.args(["install", package, "--version", version, "--root"]).arg(&folder).args(extra);
-    // Not our target folder: an install must not mix with the workspace's own builds.
+    command.args(["install", package, "--version", version, "--root"]).arg(&folder).args(*flags);
     // It stays after an interruption, so that the next attempt goes on where this one stopped.
     let target = workspace.cache_created()?.join("build");
     command.env("CARGO_TARGET_DIR", &target).current_dir(workspace.cache());
-    // These programs run for seconds and compile for minutes: trade the former for the latter.
-    command.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
-    command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
+    command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", opt_level).env("CARGO_PROFILE_RELEASE_LTO", "off");
+    command.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
     let title = format!("{package} {version} (a few minutes, once)");
     if capture(workspace, &title, package, &mut command)?.success {
         fs::remove_dir_all(&target).about(target.display())?;
         return Ok(bin);
     }
-    let locked = if extra.is_empty() { String::new() } else { format!(" {}", extra.join(" ")) };
-    Err(Failure::new(format!("{package} {version} could not be installed (no network?)"))
-        .hint(format!("cargo install {package} --version {version}{locked} --root {}", folder.display())))
+    Err(Failure::new(format!("{package} {version} could not be installed (no network?)")).hint(format!(
+        "cargo install {package} --version {version} {} --root {}",
+        flags.join(" "),
+        folder.display()
+    )))
 }
 
 fn packaged(workspace: &Workspace, wanted: &[Packaged]) -> Result<()> {
