@@ -11,6 +11,8 @@
 //! | [`netfilter`] | hook table, rules, the one evaluator, the registry of matches and targets |
 //! | [`netns`] | one network namespace and the packet path through it |
 //! | [`text`] | the tools' own formats: parse, print, diagnostics |
+//! | [`cluster`] | Kubernetes objects |
+//! | [`proxy`] | kube-proxy: from objects to the text each mode programs |
 //! | [`replay`] | the replay contract: a node, its packets, what came out |
 //! | [`view`] | read models for the app, the lessons and the command line |
 //!
@@ -18,10 +20,12 @@
 //! as arguments, so a run is a pure function of them.
 
 pub mod base;
+pub mod cluster;
 pub mod conntrack;
 pub mod netfilter;
 pub mod netns;
 pub mod packet;
+pub mod proxy;
 pub mod replay;
 pub mod text;
 pub mod trace;

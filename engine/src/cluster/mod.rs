@@ -1,0 +1,3 @@
+//! What the cluster knows: Kubernetes objects, as the API serves them.
+
+pub mod objects;

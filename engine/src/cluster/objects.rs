@@ -1,0 +1,207 @@
+//! Kubernetes objects, as far as the data plane depends on them.
+//!
+//! Field names and defaults are those of `k8s.io/api` core/v1 and discovery/v1. Unknown fields are tolerated,
+//! as the API server's clients do.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metadata {
+    pub name: String,
+    pub namespace: String,
+    pub labels: BTreeMap<String, String>,
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// Transport protocol of a Service port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Protocol {
+    #[default]
+    #[serde(rename = "TCP")]
+    Tcp,
+    #[serde(rename = "UDP")]
+    Udp,
+    #[serde(rename = "SCTP")]
+    Sctp,
+}
+
+impl Protocol {
+    /// As iptables and chain hashes spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+            Self::Sctp => "sctp",
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Service {
+    pub metadata: Metadata,
+    pub spec: ServiceSpec,
+    pub status: ServiceStatus,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ServiceType {
+    #[default]
+    ClusterIP,
+    NodePort,
+    LoadBalancer,
+    ExternalName,
+}
+
+/// `internalTrafficPolicy` and `externalTrafficPolicy`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TrafficPolicy {
+    #[default]
+    Cluster,
+    Local,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SessionAffinity {
+    #[default]
+    None,
+    ClientIP,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ServiceSpec {
+    #[serde(rename = "type")]
+    pub kind: ServiceType,
+    #[serde(rename = "clusterIP")]
+    pub cluster_ip: String,
+    #[serde(rename = "clusterIPs")]
+    pub cluster_ips: Vec<String>,
+    pub ports: Vec<ServicePortSpec>,
+    #[serde(rename = "externalIPs")]
+    pub external_ips: Vec<String>,
+    pub load_balancer_source_ranges: Vec<String>,
+    pub external_traffic_policy: TrafficPolicy,
+    pub internal_traffic_policy: TrafficPolicy,
+    pub session_affinity: SessionAffinity,
+    pub session_affinity_config: Option<SessionAffinityConfig>,
+    pub health_check_node_port: u16,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ServicePortSpec {
+    /// Empty only when the Service has a single port.
+    pub name: String,
+    pub protocol: Protocol,
+    pub port: u16,
+    /// Zero when the Service has none.
+    pub node_port: u16,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SessionAffinityConfig {
+    #[serde(rename = "clientIP")]
+    pub client_ip: Option<ClientIpConfig>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClientIpConfig {
+    /// Seconds, 1 to 86,400; the API server's default is 10,800.
+    pub timeout_seconds: Option<u32>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ServiceStatus {
+    pub load_balancer: LoadBalancerStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LoadBalancerStatus {
+    pub ingress: Vec<LoadBalancerIngress>,
+}
+
+/// `VIP`: the load balancer delivers packets that still carry its address; `Proxy`: it terminates them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IpMode {
+    #[default]
+    #[serde(rename = "VIP")]
+    Vip,
+    Proxy,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LoadBalancerIngress {
+    pub ip: String,
+    pub hostname: String,
+    pub ip_mode: IpMode,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AddressType {
+    #[default]
+    IPv4,
+    IPv6,
+    #[serde(rename = "FQDN")]
+    Fqdn,
+}
+
+/// Label of an EndpointSlice that names its Service.
+pub const SERVICE_NAME_LABEL: &str = "kubernetes.io/service-name";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EndpointSlice {
+    pub metadata: Metadata,
+    pub address_type: AddressType,
+    pub ports: Vec<EndpointPort>,
+    pub endpoints: Vec<EndpointSpec>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EndpointPort {
+    pub name: Option<String>,
+    pub protocol: Protocol,
+    pub port: Option<u16>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EndpointSpec {
+    pub addresses: Vec<String>,
+    pub conditions: EndpointConditions,
+    pub node_name: Option<String>,
+    pub zone: Option<String>,
+    pub hints: Option<EndpointHints>,
+}
+
+/// Missing conditions are read as ready, serving, not terminating.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EndpointConditions {
+    pub ready: Option<bool>,
+    pub serving: Option<bool>,
+    pub terminating: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EndpointHints {
+    pub for_zones: Vec<HintName>,
+    pub for_nodes: Vec<HintName>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HintName {
+    pub name: String,
+}

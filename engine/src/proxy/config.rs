@@ -1,0 +1,137 @@
+//! What a kube-proxy is told about itself and its node (`KubeProxyConfiguration`, flags, the Node object).
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::addresses::Cidr;
+use super::topology::Locality;
+use crate::packet::Family;
+
+/// Endpoints above which kube-proxy goes into large-cluster mode (`largeClusterEndpointsThreshold`).
+pub const LARGE_CLUSTER_ENDPOINTS: usize = 1000;
+
+/// Settings of one proxier: kube-proxy runs one per address family.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub family: Family,
+    pub node_name: String,
+    pub node_ip: IpAddr,
+    /// Every address of the node, in interface order, for `nodePortAddresses`.
+    pub node_addresses: Vec<IpAddr>,
+    pub node_labels: BTreeMap<String, String>,
+    /// Gate PreferSameTrafficDistribution.
+    pub uses_node_hints: bool,
+    pub local_detector: LocalDetector,
+    pub masquerade_all: bool,
+    /// `1 << masqueradeBit`; bit 14 by default.
+    pub masquerade_mark: u32,
+    /// Whether iptables knows `MASQUERADE --random-fully` (1.6.2 and later).
+    pub random_fully: bool,
+    /// `iptables.localhostNodePorts`, effective only for IPv4.
+    pub localhost_node_ports: bool,
+    pub node_port_addresses: NodePortAddresses,
+    /// `net.netfilter.nf_conntrack_tcp_be_liberal` was set when kube-proxy started.
+    pub conntrack_tcp_liberal: bool,
+    /// Counters that could be created.
+    pub nfacct_invalid: bool,
+    pub nfacct_localhost: bool,
+}
+
+/// How kube-proxy tells traffic of pods on this node (`detectLocalMode`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LocalDetector {
+    /// Not configured: no masquerading for traffic from elsewhere to cluster IPs.
+    None,
+    /// `ClusterCIDR`, `NodeCIDR`.
+    Cidr(String),
+    BridgeInterface(String),
+    InterfaceNamePrefix(String),
+}
+
+impl LocalDetector {
+    /// The test that traffic of local pods passes.
+    pub fn if_local(&self) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::Cidr(cidr) => Some(format!("-s {cidr}")),
+            Self::BridgeInterface(name) => Some(format!("-i {name}")),
+            Self::InterfaceNamePrefix(prefix) => Some(format!("-i {prefix}+")),
+        }
+    }
+
+    /// The test that all other traffic passes.
+    pub fn if_not_local(&self) -> Option<String> {
+        self.if_local().map(|test| format!("! {test}"))
+    }
+}
+
+/// `nodePortAddresses`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodePortAddresses {
+    All,
+    Cidrs(Vec<Cidr>),
+}
+
+impl NodePortAddresses {
+    /// Whether IPv4 loopback accepts node ports.
+    pub fn has_ipv4_loopback(&self) -> bool {
+        match self {
+            Self::All => true,
+            Self::Cidrs(cidrs) => cidrs.iter().any(|c| match c.addr {
+                IpAddr::V4(addr) => addr.is_loopback() || c.contains(IpAddr::V4([127, 0, 0, 1].into())),
+                IpAddr::V6(_) => false,
+            }),
+        }
+    }
+
+    /// The node's addresses of `family` inside the ranges, without duplicates.
+    pub fn matching(&self, addresses: &[IpAddr], family: Family) -> Vec<IpAddr> {
+        let wanted = |addr: &IpAddr| match self {
+            Self::All => true,
+            Self::Cidrs(cidrs) => cidrs.iter().any(|c| c.contains(*addr)),
+        };
+        let mut found: Vec<IpAddr> = Vec::new();
+        for addr in addresses.iter().filter(|a| Family::of(a) == family && wanted(a)) {
+            if !found.contains(addr) {
+                found.push(*addr);
+            }
+        }
+        found
+    }
+}
+
+impl Config {
+    pub(super) fn locality(&self) -> Locality<'_> {
+        Locality { name: &self.node_name, labels: &self.node_labels, uses_node_hints: self.uses_node_hints }
+    }
+
+    /// A default installation: cluster CIDR 10.244.0.0/16, everything else as kube-proxy ships.
+    pub fn new(family: Family, node_name: &str, node_ip: IpAddr) -> Self {
+        let cluster_cidr = match family {
+            Family::V4 => "10.244.0.0/16",
+            Family::V6 => "fd00:10:244::/56",
+        };
+        Self {
+            family,
+            node_name: node_name.to_owned(),
+            node_ip,
+            node_addresses: vec![node_ip],
+            node_labels: BTreeMap::new(),
+            uses_node_hints: true,
+            local_detector: LocalDetector::Cidr(cluster_cidr.to_owned()),
+            masquerade_all: false,
+            masquerade_mark: 1 << 14,
+            random_fully: true,
+            localhost_node_ports: true,
+            node_port_addresses: NodePortAddresses::All,
+            conntrack_tcp_liberal: false,
+            nfacct_invalid: true,
+            nfacct_localhost: true,
+        }
+    }
+
+    /// Localhost node ports, where they can work: IPv4, and loopback among the node-port addresses.
+    pub fn serves_localhost_node_ports(&self) -> bool {
+        self.localhost_node_ports && self.family == Family::V4 && self.node_port_addresses.has_ipv4_loopback()
+    }
+}

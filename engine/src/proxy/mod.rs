@@ -1,0 +1,18 @@
+//! kube-proxy: from Services and EndpointSlices to what the kernel is told.
+//!
+//! Owns the decisions of `pkg/proxy` of Kubernetes 1.36: which Service ports exist, which endpoints serve them,
+//! what each mode writes, and why. Does not own the kernel: it emits the text the real one emits.
+
+pub mod addresses;
+pub mod config;
+pub mod conntrack;
+pub mod endpoints;
+pub mod iptables;
+pub mod names;
+pub mod service_port;
+pub mod topology;
+
+pub use config::{Config, LocalDetector, NodePortAddresses};
+pub use endpoints::{Endpoint, EndpointsMap};
+pub use names::ServicePortName;
+pub use service_port::{ServiceMap, ServicePort};
