@@ -22,3 +22,6 @@ pub const CHAIN_NAME_LEN_MAX: usize = 28;
 
 /// Worlds explored when parts that are not emulated leave a packet's fate open.
 pub const WORLDS_MAX: usize = 16;
+
+/// Messages about one text. A reader who sees this many looks at the first ones.
+pub const DIAGS_MAX: usize = 200;

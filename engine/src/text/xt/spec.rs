@@ -1,0 +1,178 @@
+//! Reads the words of one command: what to do, to which chain, with which rule (`do_parse` of `xshared.c`).
+
+mod options;
+mod rule;
+
+use super::fault::{Fault, Span};
+use super::words::Word;
+use crate::base::limits::CHAIN_NAME_LEN_MAX;
+use crate::netfilter::rule::{BoundMatch, IpMatch, Net, Not};
+use crate::netfilter::table::{ChainId, Flavour};
+use crate::netfilter::{Counters, Target};
+use crate::packet::Family;
+
+pub(super) use rule::{read, restore_name};
+
+/// What the words are read against.
+pub(super) struct SpecCx<'c> {
+    pub flavour: Flavour,
+    pub family: Family,
+    /// Name of the table the command works on, unless it says `-t`.
+    pub table: &'c str,
+    /// In a restore, `-t` is refused.
+    pub restore: bool,
+    /// Keep an unknown match or target verbatim where the tool would refuse it.
+    pub lenient: bool,
+    pub chains: &'c dyn Fn(&str) -> Option<ChainId>,
+}
+
+/// The command letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    Append,
+    Delete,
+    Check,
+    Insert,
+    Replace,
+    List,
+    ListRules,
+    Flush,
+    Zero,
+    NewChain,
+    DeleteChain,
+    RenameChain,
+    Policy,
+    Version,
+    Help,
+}
+
+impl Op {
+    pub(super) const fn letter(self) -> char {
+        match self {
+            Self::Append => 'A',
+            Self::Delete => 'D',
+            Self::Check => 'C',
+            Self::Insert => 'I',
+            Self::Replace => 'R',
+            Self::List => 'L',
+            Self::ListRules => 'S',
+            Self::Flush => 'F',
+            Self::Zero => 'Z',
+            Self::NewChain => 'N',
+            Self::DeleteChain => 'X',
+            Self::RenameChain => 'E',
+            Self::Policy => 'P',
+            Self::Version => 'V',
+            Self::Help => 'h',
+        }
+    }
+}
+
+/// One command, read.
+#[derive(Debug, Default)]
+pub(super) struct Command {
+    pub op: Option<Op>,
+    /// `-Z` beside `-L` or `-S`.
+    pub zero: bool,
+    pub table: Option<String>,
+    pub chain: Option<Box<str>>,
+    pub chain_span: Span,
+    pub number: Option<u32>,
+    /// New name of `-E`, policy of `-P`.
+    pub argument: Option<Box<str>>,
+    pub counters: Option<Counters>,
+    pub numeric: bool,
+    pub exact: bool,
+    pub verbose: u8,
+    pub line_numbers: bool,
+    /// `-4` in ip6tables, `-6` in iptables: in a restore the line is for the other tool.
+    pub other_family: bool,
+    pub rule: RuleSpec,
+    /// What the reader kept verbatim: name as `-m NAME` or `-j NAME`, and where.
+    pub verbatim: Vec<(String, Span)>,
+}
+
+/// A rule as written: several sources and destinations make several rules.
+#[derive(Debug)]
+pub(super) struct RuleSpec {
+    pub sources: Vec<Net>,
+    pub destinations: Vec<Net>,
+    pub source_inverted: bool,
+    pub destination_inverted: bool,
+    /// All but the addresses.
+    pub head: IpMatch,
+    pub matches: Vec<BoundMatch>,
+    pub target: Target,
+    /// A chain that is not there: name, place, and whether `-g` asks for it.
+    pub missing: Option<(Box<str>, Span, bool)>,
+}
+
+impl Default for RuleSpec {
+    fn default() -> Self {
+        Self {
+            sources: Vec::new(),
+            destinations: Vec::new(),
+            source_inverted: false,
+            destination_inverted: false,
+            head: IpMatch::default(),
+            matches: Vec::new(),
+            target: Target::None,
+            missing: None,
+        }
+    }
+}
+
+impl RuleSpec {
+    /// The heads it stands for, sources outermost.
+    pub(super) fn heads(&self) -> Vec<IpMatch> {
+        let side = |nets: &[Net], inverted| -> Vec<Option<Not<Net>>> {
+            if nets.is_empty() {
+                return vec![None];
+            }
+            // "any" is no test at all, unless inverted.
+            nets.iter()
+                .map(|&value| (inverted || value.prefix_len() != Some(0)).then_some(Not { value, inverted }))
+                .collect()
+        };
+        let destinations = side(&self.destinations, self.destination_inverted);
+        let mut heads = Vec::with_capacity(self.sources.len().max(1) * destinations.len());
+        for src in side(&self.sources, self.source_inverted) {
+            for &dst in &destinations {
+                heads.push(IpMatch { src, dst, ..self.head.clone() });
+            }
+        }
+        heads
+    }
+}
+
+/// `parse_rulenumber`.
+fn rule_number(word: &Word<'_>) -> Result<u32, Fault> {
+    crate::netfilter::xt::ext::parse_number(&word.text, u64::from(u32::MAX))
+        .filter(|&n| n > 0)
+        .map(|n| n as u32)
+        .ok_or_else(|| Fault::parameter(word.span, format!("Invalid rule number `{}'", word.text)))
+}
+
+/// `parse_chain` of `xshared.c`: what a chain may be called.
+pub(super) fn check_chain_name(name: &str, span: Span) -> Result<(), Fault> {
+    let fault = |message: String| Err(Fault::parameter(span, message));
+    if name.len() > CHAIN_NAME_LEN_MAX {
+        return fault(format!(
+            "chain name `{name}' too long (must be under {} chars)",
+            CHAIN_NAME_LEN_MAX + 1
+        ));
+    }
+    if name.is_empty() {
+        return fault("Invalid chain name `' (too short)".to_owned());
+    }
+    if name.starts_with(['-', '!']) {
+        return fault("chain name not allowed to start with `".to_owned() + &name[..1] + "'");
+    }
+    if matches!(name, "ACCEPT" | "DROP" | "QUEUE" | "RETURN") {
+        return fault("chain name may not clash with target name\n".to_owned());
+    }
+    if name.chars().any(|c| c.is_ascii_whitespace()) {
+        return fault("Invalid chain name `".to_owned() + name + "'");
+    }
+    Ok(())
+}
