@@ -34,16 +34,16 @@ pub(super) fn run(workspace: &Workspace) -> Result<Counts> {
         .ok_or_else(|| Failure::new("the dependencies cannot be listed").hint("cargo metadata --locked"))?;
     let metadata: Value =
         serde_json::from_str(&text).map_err(|error| Failure::new(format!("cargo metadata: {error}")))?;
-    let mut counts = Counts::default();
+    let mut allowed_all = true;
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let licence = package["license"].as_str().unwrap_or_default();
         let allowed = is_allowed(licence);
         if !allowed {
             say(&format!("{} {}: licence `{licence}`", package["name"], package["version"]));
         }
-        counts += Counts::of(allowed);
+        allowed_all &= allowed;
     }
-    Ok(counts)
+    Ok(Counts::of(allowed_all))
 }
 
 /// Reads an SPDX expression: `AND` binds closer than `OR`, parentheses group, `/` is an old way to write `OR`.

@@ -25,7 +25,8 @@ pub(super) fn lint(workspace: &Workspace) -> Result<Counts> {
     command.args(PROFILE).args(["--", "-D", "warnings"]);
     let mut counts = Counts::of(capture(workspace, "clippy", "clippy", &mut command)?.success);
 
-    let mut command = cargo(workspace, &["clippy", "-p", "chainwalk-app", "-p", "chainwalk-portable", "--all-targets"]);
+    let mut command =
+        cargo(workspace, &["clippy", "-p", "chainwalk-app", "-p", "chainwalk-portable", "--all-targets"]);
     command.args(PROFILE).args(["--target", WASM_TARGET, "--", "-D", "warnings"]);
     counts += Counts::of(capture(workspace, "clippy for the browser", "clippy-wasm", &mut command)?.success);
     Ok(counts)
