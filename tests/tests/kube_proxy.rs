@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use chainwalk_engine::cluster::objects::{EndpointSlice, Service};
 use chainwalk_engine::proxy::conntrack::{Cleanup, UdpEntry};
-use chainwalk_engine::proxy::iptables::{Changes, Proxier};
+use chainwalk_engine::proxy::endpoints::endpoints;
 use chainwalk_engine::proxy::service_port::service_ports;
 use chainwalk_engine::proxy::topology::{Locality, categorize};
-use chainwalk_engine::proxy::{ServiceMap, endpoints::endpoints};
+use chainwalk_engine::proxy::{Changes, Config, EndpointsMap, ServiceMap, iptables, nftables};
 use peer::{Case, canonical};
 
 /// Cases whose recorded endpoints are abridged, so their text cannot be rebuilt.
@@ -19,32 +19,46 @@ fn is_abridged(case: &Case) -> bool {
     case.endpoint_slices.iter().flatten().any(|slice| slice.endpoints.iter().any(|e| e.generated.is_some()))
 }
 
+/// The objects of a case, ready for a proxier.
+struct Objects {
+    config: Config,
+    services: ServiceMap,
+    endpoints: EndpointsMap,
+    changes: Changes,
+}
+
+impl Objects {
+    fn of(case: &Case) -> Option<Self> {
+        let config = case.config.as_ref()?.to_config(case);
+        let services: Vec<Service> = case.services.as_ref()?.iter().map(peer::Service::to_object).collect();
+        let slices: Vec<EndpointSlice> =
+            case.endpoint_slices.iter().flatten().map(peer::Slice::to_object).collect();
+        let family = config.family;
+        Some(Self {
+            services: services.iter().flat_map(|service| service_ports(service, family)).collect(),
+            endpoints: endpoints(&slices, family, &config.node_name),
+            changes: if case.full_sync { Changes::Everything } else { Changes::Services(case.changed()) },
+            config,
+        })
+    }
+}
+
 #[test]
 fn iptables_mode_writes_what_kube_proxy_writes() {
     let Some(peer) = peer::load() else { return };
     let (mut equal, mut skipped, mut wrong) = (0, Vec::new(), Vec::new());
-    let mut proxier: Option<Proxier> = None;
+    let mut proxier: Option<iptables::Proxier> = None;
     for case in peer.cases.iter().filter(|case| case.mode == "iptables") {
-        let (Some(config), Some(services)) = (&case.config, &case.services) else {
+        let Some(objects) = Objects::of(case) else {
             skipped.push(format!("{}: no objects", case.id));
             continue;
         };
-        let config = config.to_config(case);
         if case.step == 0 || proxier.is_none() {
-            proxier = Some(Proxier::new(config.clone()));
+            proxier = Some(iptables::Proxier::new(objects.config.clone()));
         }
         let proxier = proxier.as_mut().expect("made above");
-        proxier.config = config;
-        let services: Vec<Service> = services.iter().map(peer::Service::to_object).collect();
-        let slices: Vec<EndpointSlice> =
-            case.endpoint_slices.iter().flatten().map(peer::Slice::to_object).collect();
-        let family = proxier.config.family;
-        let services: ServiceMap =
-            services.iter().flat_map(|service| service_ports(service, family)).collect();
-        let node = proxier.config.node_name.clone();
-        let endpoints = endpoints(&slices, family, &node);
-        let changes = if case.full_sync { Changes::Everything } else { Changes::Services(case.changed()) };
-        let ours = proxier.sync(&services, &endpoints, &changes);
+        proxier.config = objects.config.clone();
+        let ours = proxier.sync(&objects.services, &objects.endpoints, &objects.changes);
         if case.sync_error.is_none() {
             proxier.applied(&ours);
         }
@@ -70,6 +84,50 @@ fn iptables_mode_writes_what_kube_proxy_writes() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(equal > 90, "only {equal} cases compared");
+}
+
+#[test]
+fn nftables_mode_sends_what_kube_proxy_sends() {
+    let Some(peer) = peer::load() else { return };
+    let (mut equal, mut skipped, mut wrong) = (0, Vec::new(), Vec::new());
+    let mut proxier: Option<nftables::Proxier> = None;
+    for case in peer.cases.iter().filter(|case| case.id.starts_with("nftables-1.36")) {
+        let Some(objects) = Objects::of(case) else {
+            skipped.push(format!("{}: no objects", case.id));
+            continue;
+        };
+        if case.step == 0 || proxier.is_none() {
+            let mut fresh = nftables::Proxier::new(objects.config.clone());
+            fresh.adopt(case.elements_before());
+            proxier = Some(fresh);
+        }
+        let proxier = proxier.as_mut().expect("made above");
+        proxier.config = objects.config.clone();
+        let ours = proxier.sync(&objects.services, &objects.endpoints, &objects.changes);
+        if case.sync_error.is_none() {
+            proxier.applied(&ours);
+        }
+        let theirs = sorted(case.ruleset.nft_transaction.as_deref().unwrap_or(""));
+        let ours = sorted(&ours.text());
+        if ours == theirs {
+            equal += 1;
+        } else {
+            wrong.push(format!("{}\n{}", case.id, difference(&theirs, &ours)));
+        }
+    }
+    println!("nftables: {equal} equal, {} wrong, {} skipped", wrong.len(), skipped.len());
+    for reason in &skipped {
+        println!("  skipped {reason}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    assert!(equal > 80, "only {equal} cases compared");
+}
+
+/// Commands in an order of their own: kube-proxy visits Services in random order.
+fn sorted(transaction: &str) -> String {
+    let mut lines: Vec<&str> = transaction.lines().filter(|line| !line.is_empty()).collect();
+    lines.sort_unstable();
+    lines.join("\n")
 }
 
 /// Lines only in one of the texts.

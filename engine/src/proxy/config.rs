@@ -30,6 +30,8 @@ pub struct Config {
     /// `iptables.localhostNodePorts`, effective only for IPv4.
     pub localhost_node_ports: bool,
     pub node_port_addresses: NodePortAddresses,
+    /// ServiceCIDRs of this family; nftables mode drops traffic to their unallocated addresses.
+    pub service_cidrs: Vec<String>,
     /// `net.netfilter.nf_conntrack_tcp_be_liberal` was set when kube-proxy started.
     pub conntrack_tcp_liberal: bool,
     /// Counters that could be created.
@@ -56,6 +58,24 @@ impl LocalDetector {
             Self::Cidr(cidr) => Some(format!("-s {cidr}")),
             Self::BridgeInterface(name) => Some(format!("-i {name}")),
             Self::InterfaceNamePrefix(prefix) => Some(format!("-i {prefix}+")),
+        }
+    }
+
+    /// The same for nftables; `ip` is `ip` or `ip6`.
+    pub fn nft_if_local(&self, ip: &str) -> Option<String> {
+        self.nft(ip, "")
+    }
+
+    pub fn nft_if_not_local(&self, ip: &str) -> Option<String> {
+        self.nft(ip, "!= ")
+    }
+
+    fn nft(&self, ip: &str, not: &str) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::Cidr(cidr) => Some(format!("{ip} saddr {not}{cidr}")),
+            Self::BridgeInterface(name) => Some(format!("iifname {not}\"{name}\"")),
+            Self::InterfaceNamePrefix(prefix) => Some(format!("iifname {not}\"{prefix}*\"")),
         }
     }
 
@@ -105,11 +125,11 @@ impl Config {
         Locality { name: &self.node_name, labels: &self.node_labels, uses_node_hints: self.uses_node_hints }
     }
 
-    /// A default installation: cluster CIDR 10.244.0.0/16, everything else as kube-proxy ships.
+    /// A default installation: pods in 10.244.0.0/16, Services in 10.96.0.0/12, the rest as kube-proxy ships.
     pub fn new(family: Family, node_name: &str, node_ip: IpAddr) -> Self {
-        let cluster_cidr = match family {
-            Family::V4 => "10.244.0.0/16",
-            Family::V6 => "fd00:10:244::/56",
+        let (cluster_cidr, service_cidr) = match family {
+            Family::V4 => ("10.244.0.0/16", "10.96.0.0/12"),
+            Family::V6 => ("fd00:10:244::/56", "fd00:10:96::/112"),
         };
         Self {
             family,
@@ -124,6 +144,7 @@ impl Config {
             random_fully: true,
             localhost_node_ports: true,
             node_port_addresses: NodePortAddresses::All,
+            service_cidrs: vec![service_cidr.to_owned()],
             conntrack_tcp_liberal: false,
             nfacct_invalid: true,
             nfacct_localhost: true,

@@ -9,10 +9,13 @@ pub mod conntrack;
 pub mod endpoints;
 pub mod iptables;
 pub mod names;
+pub mod nftables;
 pub mod service_port;
+pub mod sync;
 pub mod topology;
 
 pub use config::{Config, LocalDetector, NodePortAddresses};
 pub use endpoints::{Endpoint, EndpointsMap};
 pub use names::ServicePortName;
 pub use service_port::{ServiceMap, ServicePort};
+pub use sync::{Changes, Origin};

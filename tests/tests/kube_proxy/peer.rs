@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use chainwalk_engine::cluster::objects as k8s;
 use chainwalk_engine::packet::Family;
 use chainwalk_engine::proxy::addresses::parse_cidr;
-use chainwalk_engine::proxy::{Config, Endpoint, LocalDetector, NodePortAddresses, ServicePort};
+use chainwalk_engine::proxy::{Config, Endpoint, LocalDetector, NodePortAddresses, ServicePort, nftables};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -53,6 +53,13 @@ pub(crate) struct Case {
 }
 
 impl Case {
+    /// Elements that a restarted proxy found: those that are there afterwards and were not added.
+    pub(crate) fn elements_before(&self) -> Vec<(&'static str, String, String)> {
+        let added: BTreeSet<&str> = self.ruleset.nft_transaction.as_deref().unwrap_or("").lines().collect();
+        let after = self.ruleset.fake_kernel_state_after.as_deref().unwrap_or("").lines();
+        after.filter(|line| !added.contains(line)).filter_map(parse_element).collect()
+    }
+
     /// The Services (namespace, name) that changed since the last step.
     pub(crate) fn changed(&self) -> BTreeSet<(String, String)> {
         let slices = self.endpoint_slices.iter().flatten();
@@ -73,10 +80,23 @@ impl Case {
     }
 }
 
+/// `add element ip kube-proxy SET { KEY[ comment "..."][ : VERDICT] }`, of a shared set.
+fn parse_element(line: &str) -> Option<(&'static str, String, String)> {
+    let rest = line.strip_prefix("add element ")?;
+    let (head, body) = rest.split_once(" { ")?;
+    let name = head.split(' ').next_back()?;
+    let set = nftables::SHARED.into_iter().find(|set| *set == name)?;
+    let body = body.strip_suffix(" }")?;
+    let end = [" comment ", " : "].iter().filter_map(|mark| body.find(mark)).min().unwrap_or(body.len());
+    Some((set, body[..end].to_owned(), body[end..].to_owned()))
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Ruleset {
     pub(crate) iptables_restore_input: Option<String>,
+    pub(crate) nft_transaction: Option<String>,
+    fake_kernel_state_after: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -102,6 +122,8 @@ pub(crate) struct CaseConfig {
     node_port_addresses_match_all: bool,
     #[serde(default)]
     random_fully: bool,
+    #[serde(rename = "serviceCIDRs")]
+    service_cidrs: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -118,6 +140,8 @@ impl CaseConfig {
             self.node_ip.as_deref().and_then(|ip| ip.parse().ok()).unwrap_or([192, 168, 0, 2].into());
         let detector =
             self.local_detector.as_ref().filter(|d| d.implemented).and_then(|d| d.if_local.as_deref());
+        // `-s CIDR` in iptables mode, `ip saddr CIDR` in nftables mode.
+        let cidr = detector.and_then(|test| test.split(' ').next_back());
         let cidrs = self.node_port_addresses.trim_matches(['[', ']']).split_whitespace();
         Config {
             // The tests' node also has loopback, which is not listed; some list no addresses at all.
@@ -128,10 +152,11 @@ impl CaseConfig {
                 .chain(case.node_ips.is_empty().then_some(node_ip))
                 .chain([Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()])
                 .collect(),
-            local_detector: match detector.and_then(|test| test.strip_prefix("-s ")) {
+            local_detector: match cidr {
                 Some(cidr) => LocalDetector::Cidr(cidr.to_owned()),
                 None => LocalDetector::None,
             },
+            service_cidrs: self.service_cidrs.iter().filter(|c| !c.is_empty()).cloned().collect(),
             masquerade_all: self.masquerade_all,
             random_fully: self.random_fully,
             localhost_node_ports: self.localhost_node_ports,

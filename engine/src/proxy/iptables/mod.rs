@@ -9,21 +9,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::config::LARGE_CLUSTER_ENDPOINTS;
-use super::{Config, EndpointsMap, ServiceMap, ServicePortName};
+use super::{Changes, Config, EndpointsMap, Origin, ServiceMap};
 use crate::netfilter::TableName;
 use crate::packet::Family;
-
-/// Why a rule exists: the object and field it comes from, and its purpose in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
-    /// None for rules that every node has.
-    pub service: Option<ServicePortName>,
-    /// `ip:port` of the endpoint it concerns.
-    pub endpoint: Option<String>,
-    /// Path of the field, such as `spec.externalIPs`; empty when no single field is behind it.
-    pub field: &'static str,
-    pub purpose: &'static str,
-}
 
 /// One rule of the restore input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,15 +36,6 @@ pub struct Sync {
     pub stale: Vec<String>,
     /// Per-Service chains in the kernel once the input is applied.
     chains: BTreeSet<String>,
-}
-
-/// What changed since the last successful sync.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Changes {
-    /// First sync, failed sync, flushed tables, or the hourly one.
-    Everything,
-    /// Services (namespace, name) whose Service or EndpointSlices changed.
-    Services(BTreeSet<(String, String)>),
 }
 
 /// Chains of the filter table that the proxy owns, in the order it declares them.
@@ -91,12 +70,8 @@ impl Proxier {
         let mut active = BTreeSet::new();
         let empty = Vec::new();
         for (name, port) in services {
-            let written = match changes {
-                Changes::Everything => true,
-                Changes::Services(changed) => changed.contains(&(name.namespace.clone(), name.name.clone())),
-            };
             let endpoints = endpoints.get(name).unwrap_or(&empty);
-            active.extend(service_rules::write(&mut out, name, port, endpoints, written));
+            active.extend(service_rules::write(&mut out, name, port, endpoints, changes.concern(name)));
         }
         out.forward_rules();
         // In large-cluster mode the scan for stale chains waits for syncPeriod; they do no harm meanwhile.

@@ -1,8 +1,8 @@
 //! The rules of one Service port.
 
 use super::super::topology::{Categories, categorize};
-use super::super::{Endpoint, ServicePort, ServicePortName};
-use super::{Origin, Writer};
+use super::super::{Endpoint, Origin, ServicePort, ServicePortName};
+use super::Writer;
 use crate::netfilter::TableName;
 
 /// Writes the rules of one Service port and returns the per-Service chains it uses.
