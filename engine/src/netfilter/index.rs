@@ -12,7 +12,7 @@ use std::net::IpAddr;
 
 use super::rule::{Net, Not, Rule};
 use super::xt::Match;
-use crate::packet::Packet;
+use crate::packet::{Packet, proto};
 
 /// Chains shorter than this are walked; a lookup costs about as much as ten failing heads.
 const RULES_MIN: usize = 16;
@@ -102,6 +102,8 @@ fn exact_port(rule: &Rule) -> Option<PortKey> {
     for bound in &rule.matches {
         match &bound.m {
             Match::Comment(_) => {}
+            Match::Tcp(m) => return Some((proto::TCP, m.dport.exact()?)),
+            Match::Udp(m) => return Some((proto::UDP, m.dport.exact()?)),
             _ => return None,
         }
     }

@@ -1,5 +1,6 @@
 //! What stateful matches remember: per rule ([`RuleState`]) and per namespace ([`Shared`]).
 
+use super::xt::RecentLists;
 use crate::base::{Draws, Rng};
 
 /// A slot of [`super::TableState::states`].
@@ -13,6 +14,8 @@ pub enum RuleState {
     Random(Rng),
     /// `statistic --mode nth`: `nth.count` of `xt_statistic`.
     Nth { count: u32 },
+    /// `limit`: credit left and the jiffy it was reckoned at.
+    Limit { credit: u32, seen_jiffies: u64 },
 }
 
 /// State that rules of one namespace share by name.
@@ -21,4 +24,6 @@ pub struct Shared {
     /// The scenario's seed.
     pub seed: u64,
     pub draws: Draws,
+    /// Lists of `-m recent`.
+    pub recent: RecentLists,
 }

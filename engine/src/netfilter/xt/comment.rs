@@ -1,12 +1,7 @@
 //! `-m comment`: a remark in a rule (`xt_comment.c`). Always matches.
 
-use super::ext::{
-    ArgError, BOTH, ExtSpec, Fidelity, ListFlags, MatchExt, MatchResult, OptSpec, Parsed, Values, save_string,
-};
+use super::prelude::*;
 use crate::base::limits::COMMENT_LEN_MAX;
-use crate::netfilter::{Cx, RuleState};
-use crate::packet::Skb;
-use crate::trace::Why;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
@@ -14,18 +9,11 @@ pub struct Comment {
 }
 
 impl MatchExt for Comment {
-    const SPEC: ExtSpec = ExtSpec {
-        name: "comment",
-        families: BOTH,
-        options: &[OptSpec::new("--comment", Values::One)],
-        kernel: "net/netfilter/xt_comment.c",
-        fidelity: Fidelity::Exact,
-    };
+    const SPEC: ExtSpec = ExtSpec::new("comment", BOTH, "net/netfilter/xt_comment.c")
+        .options(&[OptSpec::new("--comment", Values::One).mandatory()]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
-        let Some((at, opt)) = args.get("--comment") else {
-            return Err(ArgError::whole("comment match: You must specify `--comment'"));
-        };
+        let (at, opt) = args.require("--comment")?;
         let text = opt.values[0];
         if text.len() > COMMENT_LEN_MAX {
             return Err(ArgError::at(

@@ -1,21 +1,6 @@
 //! `-m mark` and `-j MARK`: the packet mark (`xt_mark.c`).
 
-use std::fmt::Write as _;
-
-use super::ext::{
-    ArgError, BOTH, ExtSpec, Fidelity, ListFlags, MatchExt, MatchResult, Next, OptSpec, Parsed, TargetExt,
-    Values, parse_number,
-};
-use crate::netfilter::{Cx, RuleState};
-use crate::packet::Skb;
-use crate::trace::Why;
-
-/// `value[/mask]`, the mask all ones when absent.
-fn parse_masked(text: &str) -> Option<(u32, u32)> {
-    let (value, mask) = text.split_once('/').unwrap_or((text, "0xffffffff"));
-    let number = |t| parse_number(t, u64::from(u32::MAX)).map(|n| n as u32);
-    Some((number(value)?, number(mask)?))
-}
+use super::prelude::*;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkMatch {
@@ -35,32 +20,22 @@ impl MarkMatch {
 }
 
 impl MatchExt for MarkMatch {
-    const SPEC: ExtSpec = ExtSpec {
-        name: "mark",
-        families: BOTH,
-        options: &[OptSpec::new("--mark", Values::One).negatable()],
-        kernel: "net/netfilter/xt_mark.c",
-        fidelity: Fidelity::Exact,
-    };
+    const SPEC: ExtSpec =
+        ExtSpec::new("mark", BOTH, "net/netfilter/xt_mark.c")
+            .options(&[OptSpec::new("--mark", Values::One).negatable().mandatory()]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
-        let Some((at, opt)) = args.get("--mark") else {
-            return Err(ArgError::whole("mark: option \"--mark\" must be specified"));
-        };
-        let (value, mask) = parse_masked(opt.values[0]).ok_or_else(|| {
-            ArgError::at(at, format!("mark: bad integer value for option \"--mark\": {:?}", opt.values[0]))
-        })?;
+        let (at, opt) = args.require("--mark")?;
+        let (value, mask) = mark_mask("mark", at, opt)?;
         Ok(Self { value, mask, inverted: opt.inverted })
     }
 
     fn save(&self, out: &mut String) {
-        let not = if self.inverted { " !" } else { "" };
-        let _ = write!(out, "{not} --mark {}", self.wanted());
+        let _ = write!(out, "{} --mark {}", bang(self.inverted), self.wanted());
     }
 
     fn list(&self, out: &mut String, _: ListFlags) {
-        let not = if self.inverted { "!" } else { "" };
-        let _ = write!(out, " mark match {not}{}", self.wanted());
+        let _ = write!(out, " mark match{} {}", bang(self.inverted), self.wanted());
     }
 
     fn eval(&self, _: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
@@ -69,7 +44,7 @@ impl MatchExt for MarkMatch {
             pass,
             "--mark",
             || format!("{:#x}", skb.mark),
-            || format!("{}{}", if self.inverted { "! " } else { "" }, self.wanted()),
+            || format!("{}{}", not(self.inverted), self.wanted()),
         )
         .into()
     }
@@ -82,37 +57,38 @@ pub struct MarkTarget {
     mask: u32,
 }
 
+const OPERATIONS: [&str; 5] = ["--set-xmark", "--set-mark", "--and-mark", "--or-mark", "--xor-mark"];
+
 impl TargetExt for MarkTarget {
-    const SPEC: ExtSpec = ExtSpec {
-        name: "MARK",
-        families: BOTH,
-        options: &[
-            OptSpec::new("--set-xmark", Values::One),
-            OptSpec::new("--set-mark", Values::One),
-            OptSpec::new("--and-mark", Values::One),
-            OptSpec::new("--or-mark", Values::One),
-            OptSpec::new("--xor-mark", Values::One),
-        ],
-        kernel: "net/netfilter/xt_mark.c",
-        fidelity: Fidelity::Exact,
-    };
+    const SPEC: ExtSpec = ExtSpec::new("MARK", BOTH, "net/netfilter/xt_mark.c").options(&[
+        OptSpec::new("--set-xmark", Values::One).excludes(&OPERATIONS),
+        OptSpec::new("--set-mark", Values::One).excludes(&OPERATIONS),
+        OptSpec::new("--and-mark", Values::One).excludes(&OPERATIONS),
+        OptSpec::new("--or-mark", Values::One).excludes(&OPERATIONS),
+        OptSpec::new("--xor-mark", Values::One).excludes(&OPERATIONS),
+    ]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
-        let [opt] = &args.opts[..] else {
+        let Some(opt) = args.opts.first() else {
             return Err(ArgError::whole(
-                "MARK: one of --set-xmark, --{and,or,xor,set}-mark is required, and only one",
+                "MARK: One of the --set-xmark, --{and,or,xor,set}-mark options is required",
             ));
         };
-        let bad =
-            || ArgError::at(0, format!("MARK: bad value for option \"{}\": {:?}", opt.name, opt.values[0]));
-        let (value, mask) = parse_masked(opt.values[0]).ok_or_else(bad)?;
         // libxt_MARK.c: each spelling is a set-xmark.
         let (value, mask) = match opt.name {
-            "--set-xmark" => (value, mask),
-            "--set-mark" => (value, mask | value),
-            "--and-mark" => (0, !value),
-            "--or-mark" => (value, value),
-            _ => (value, 0),
+            "--set-xmark" => mark_mask("MARK", 0, opt)?,
+            "--set-mark" => {
+                let (value, mask) = mark_mask("MARK", 0, opt)?;
+                (value, mask | value)
+            }
+            other => {
+                let value = number("MARK", 0, opt, 0, u64::from(u32::MAX))? as u32;
+                match other {
+                    "--and-mark" => (0, !value),
+                    "--or-mark" => (value, value),
+                    _ => (value, 0),
+                }
+            }
         };
         Ok(Self { value, mask })
     }

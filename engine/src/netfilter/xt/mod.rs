@@ -13,16 +13,44 @@ pub mod not_emulated;
 #[macro_use]
 mod registry;
 
-mod comment;
-mod mark;
-mod statistic;
+mod args;
+mod header;
+mod jiffies;
+mod names;
+mod ports;
+mod prelude;
+mod rate;
 
+mod addrtype;
+mod comment;
+mod connmark;
+mod conntrack;
+mod ctstate;
+mod icmp;
+mod limit;
+mod mark;
+mod multiport;
+mod physdev;
+mod recent;
+mod statistic;
+mod tcp;
+mod udp;
+
+#[cfg(test)]
+mod tests;
+
+pub use args::parse_number;
 pub use comment::Comment;
+pub use ctstate::States;
 pub use ext::{
-    ArgError, ExtSpec, Fidelity, ListFlags, MatchExt, MatchResult, Next, Opt, OptSpec, Parsed,
-    TargetExt as TargetRules, Values,
+    ArgError, Errno, ExtSpec, Fidelity, ListFlags, MatchExt, MatchResult, Next, Opt, OptSpec, Parsed,
+    Refusal, TargetExt as TargetRules, Values,
 };
 pub use not_emulated::NotEmulated;
+pub use ports::PortTest;
+pub use recent::Lists as RecentLists;
+pub use tcp::Tcp;
+pub use udp::Udp;
 
 /// Which error REJECT sends (`enum ipt_reject_with`, `enum ip6t_reject_with`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +65,27 @@ pub enum RejectWith {
     EchoReply,
 }
 
+use registry::read;
+
 match_registry! {
+    Addrtype: addrtype::Addrtype,
     Comment: comment::Comment,
+    Connmark: connmark::ConnmarkMatch,
+    Conntrack: conntrack::Conntrack,
+    Icmp: icmp::Icmp,
+    Icmp6: icmp::Icmp6,
+    Limit: limit::Limit,
     Mark: mark::MarkMatch,
+    Multiport: multiport::Multiport,
+    Physdev: physdev::Physdev,
+    Recent: recent::Recent,
+    State: ctstate::State,
     Statistic: statistic::Statistic,
+    Tcp: tcp::Tcp,
+    Udp: udp::Udp,
 }
 
 target_registry! {
+    Connmark: connmark::ConnmarkTarget,
     Mark: mark::MarkTarget,
 }

@@ -1,5 +1,33 @@
 //! The macros that turn the lists of `xt/mod.rs` into closed enums and lookup tables.
 
+use super::ext::{ArgError, ExtSpec, Parsed, Refusal};
+use super::not_emulated::NotEmulated;
+
+/// Reads the options of one extension: the general checks, its own, then the kernel's. A valid option that is
+/// not emulated makes the whole extension one that is not.
+pub(super) fn read<Ext, Any>(
+    spec: &ExtSpec,
+    args: &Parsed<'_>,
+    parse: fn(&Parsed<'_>) -> Result<Ext, ArgError>,
+    wrap: fn(Ext) -> Any,
+    verbatim: fn(NotEmulated) -> Any,
+) -> Result<Any, ArgError> {
+    spec.check_each(args)?;
+    let any = match parse(args) {
+        Ok(ext) => wrap(ext),
+        // A mandatory option is missing.
+        Err(e) if e.message.is_empty() && e.by == Refusal::Tool => {
+            spec.check_together(args)?;
+            return Err(ArgError::whole(format!("{}: an option is missing", spec.name)));
+        }
+        Err(e) if e.by == Refusal::NotEmulated => verbatim(NotEmulated::of(spec.name, args)),
+        Err(e) => return Err(e),
+    };
+    spec.check_together(args)?;
+    spec.check_rule(args)?;
+    Ok(any)
+}
+
 /// Builds `enum Match` with one variant a registered match, and the table the text layer looks names up in.
 macro_rules! match_registry {
     ($($variant:ident: $ty:ty,)+) => {
@@ -22,7 +50,10 @@ macro_rules! match_registry {
         pub static MATCHES: &[MatchEntry] = &[
             $(MatchEntry {
                 spec: <$ty as MatchExt>::SPEC,
-                parse: |args| <$ty as MatchExt>::parse(args).map(Match::$variant),
+                parse: |args| {
+                    let spec = <$ty as MatchExt>::SPEC;
+                    read(&spec, args, <$ty as MatchExt>::parse, Match::$variant, Match::NotEmulated)
+                },
             },)+
         ];
 
@@ -46,6 +77,14 @@ macro_rules! match_registry {
                 match self {
                     $(Self::$variant(m) => m.list(out, flags),)+
                     Self::NotEmulated(m) => m.save(out),
+                }
+            }
+
+            /// Whether it may stand where packets come from these hooks.
+            pub fn check_hooks(&self, from: &[crate::base::Hook]) -> Result<(), ArgError> {
+                match self {
+                    $(Self::$variant(m) => m.check_hooks(from),)+
+                    Self::NotEmulated(_) => Ok(()),
                 }
             }
 
@@ -99,7 +138,10 @@ macro_rules! target_registry {
         pub static TARGETS: &[TargetEntry] = &[
             $(TargetEntry {
                 spec: <$ty as TargetRules>::SPEC,
-                parse: |args| <$ty as TargetRules>::parse(args).map(TargetExt::$variant),
+                parse: |args| {
+                    let spec = <$ty as TargetRules>::SPEC;
+                    read(&spec, args, <$ty as TargetRules>::parse, TargetExt::$variant, TargetExt::NotEmulated)
+                },
             },)+
         ];
 
@@ -123,6 +165,14 @@ macro_rules! target_registry {
                 match self {
                     $(Self::$variant(t) => t.list(out, flags),)+
                     Self::NotEmulated(t) => t.save(out),
+                }
+            }
+
+            /// Whether it may stand where packets come from these hooks.
+            pub fn check_hooks(&self, from: &[crate::base::Hook]) -> Result<(), ArgError> {
+                match self {
+                    $(Self::$variant(t) => t.check_hooks(from),)+
+                    Self::NotEmulated(_) => Ok(()),
                 }
             }
 

@@ -1,14 +1,6 @@
 //! `-m statistic`: every n-th packet, or a random share (`xt_statistic.c`).
 
-use std::fmt::Write as _;
-
-use super::ext::{
-    ArgError, BOTH, ExtSpec, Fidelity, ListFlags, MatchExt, MatchResult, OptSpec, Parsed, Values,
-    parse_number, rule_rng,
-};
-use crate::netfilter::{Cx, RuleState};
-use crate::packet::Skb;
-use crate::trace::Why;
+use super::prelude::*;
 
 /// Probabilities are multiples of 2^-31.
 const SCALE: f64 = 2_147_483_648.0;
@@ -34,65 +26,59 @@ impl Statistic {
     }
 }
 
+/// `lround(0x80000000 * probability)`.
+fn threshold(at: usize, opt: &Opt<'_>) -> Result<u32, ArgError> {
+    let p: f64 = opt.values[0].parse().unwrap_or(f64::NAN);
+    if !(0.0..=1.0).contains(&p) {
+        return Err(ArgError::at(
+            at,
+            "statistic: bad value for option \"--probability\", or out of range (0-1).",
+        ));
+    }
+    Ok((p * SCALE).round() as u32)
+}
+
 impl MatchExt for Statistic {
-    const SPEC: ExtSpec = ExtSpec {
-        name: "statistic",
-        families: BOTH,
-        options: &[
-            OptSpec::new("--mode", Values::One),
-            OptSpec::new("--probability", Values::One).negatable(),
-            OptSpec::new("--every", Values::One).negatable(),
-            OptSpec::new("--packet", Values::One),
-        ],
-        kernel: "net/netfilter/xt_statistic.c",
-        fidelity: Fidelity::Exact,
-    };
+    const SPEC: ExtSpec = ExtSpec::new("statistic", BOTH, "net/netfilter/xt_statistic.c").options(&[
+        OptSpec::new("--mode", Values::One).mandatory(),
+        OptSpec::new("--probability", Values::One)
+            .negatable()
+            .requires(&["--mode"])
+            .excludes(&["--every", "--packet"]),
+        OptSpec::new("--every", Values::One)
+            .negatable()
+            .requires(&["--mode", "--packet"])
+            .excludes(&["--probability"]),
+        OptSpec::new("--packet", Values::One).requires(&["--mode"]).excludes(&["--probability"]),
+    ]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
-        let Some((at, mode)) = args.get("--mode") else {
-            return Err(ArgError::whole("statistic match: no --mode"));
+        let random = match args.get("--mode") {
+            None => true,
+            Some((at, mode)) => match mode.values[0] {
+                "random" => true,
+                "nth" => false,
+                other => return Err(ArgError::at(at, format!("Bad mode \"{other}\""))),
+            },
         };
-        match mode.values[0] {
-            "random" => {
-                let Some((at, opt)) = args.get("--probability") else {
-                    return Err(ArgError::whole(
-                        "statistic: --probability must be specified when using random mode",
-                    ));
-                };
-                let p: f64 = opt.values[0].parse().unwrap_or(f64::NAN);
-                if !(0.0..=1.0).contains(&p) {
-                    return Err(ArgError::at(at, "statistic: --probability must be between 0 and 1"));
-                }
-                // libxt_statistic.c: lround(0x80000000 * probability).
-                let threshold = (p * SCALE).round() as u32;
-                Ok(Self { mode: Mode::Random { threshold }, inverted: opt.inverted })
-            }
-            "nth" => {
-                let Some((at, opt)) = args.get("--every") else {
-                    return Err(ArgError::whole("statistic: --every must be specified when using nth mode"));
-                };
-                let every =
-                    parse_number(opt.values[0], u64::from(u32::MAX)).filter(|&n| n > 0).ok_or_else(|| {
-                        ArgError::at(
-                            at,
-                            format!("statistic: bad value for option \"--every\": {:?}", opt.values[0]),
-                        )
-                    })?;
-                let packet = match args.get("--packet") {
-                    None => 0,
-                    Some((at, opt)) => parse_number(opt.values[0], u64::from(u32::MAX))
-                        .filter(|&n| n < every)
-                        .ok_or_else(|| {
-                            ArgError::at(at, "statistic: --packet must be between 0 and `--every` minus 1")
-                        })?,
-                };
-                Ok(Self {
-                    mode: Mode::Nth { every: every as u32, packet: packet as u32 },
-                    inverted: opt.inverted,
-                })
-            }
-            other => Err(ArgError::at(at, format!("Bad mode \"{other}\": random or nth"))),
+        let threshold = args.get("--probability").map(|(at, opt)| threshold(at, opt)).transpose()?;
+        let every = optional("statistic", args, "--every", 1, u64::from(u32::MAX))?;
+        let packet = optional("statistic", args, "--packet", 0, u64::from(u32::MAX))?;
+        let inverted = args.opts.iter().any(|o| o.inverted);
+        if random {
+            let threshold = threshold
+                .ok_or_else(|| ArgError::whole("--probability must be specified when using random mode"))?;
+            return Ok(Self { mode: Mode::Random { threshold }, inverted });
         }
+        if every.is_none() && packet.is_none() {
+            return Err(ArgError::whole("--every and --packet must be specified when using nth mode"));
+        }
+        let (every, packet) = (every.unwrap_or(0), packet.unwrap_or(0));
+        // libxt_statistic.c compares with `every - 1`, which wraps when `--every` is missing.
+        if packet >= every && (every > 0 || packet > 0) {
+            return Err(ArgError::whole("the --packet p must be 0 <= p <= n-1"));
+        }
+        Ok(Self { mode: Mode::Nth { every: every as u32, packet: packet as u32 }, inverted })
     }
 
     fn save(&self, out: &mut String) {

@@ -1,0 +1,104 @@
+//! [`States`]: the connection states that `-m conntrack` and `-m state` name (`XT_CONNTRACK_STATE_*`).
+
+use super::prelude::*;
+use crate::conntrack::{Entry, Status};
+use crate::packet::CtInfo;
+
+/// A set of connection states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct States(u16);
+
+impl States {
+    pub const INVALID: Self = Self(1);
+    pub const NEW: Self = Self(1 << 3);
+    pub const RELATED: Self = Self(1 << 2);
+    pub const ESTABLISHED: Self = Self(1 << 1);
+    pub const SNAT: Self = Self(64);
+    pub const DNAT: Self = Self(128);
+    pub const UNTRACKED: Self = Self(256);
+
+    /// In the order they are printed.
+    const NAMES: [(&str, Self); 7] = [
+        ("INVALID", Self::INVALID),
+        ("NEW", Self::NEW),
+        ("RELATED", Self::RELATED),
+        ("ESTABLISHED", Self::ESTABLISHED),
+        ("UNTRACKED", Self::UNTRACKED),
+        ("SNAT", Self::SNAT),
+        ("DNAT", Self::DNAT),
+    ];
+
+    /// Those of a comma-separated list. `nat`: SNAT and DNAT count as states. `what` is used in the error.
+    pub(super) fn parse(at: usize, text: &str, nat: bool, what: &str) -> Result<Self, ArgError> {
+        let mut states = Self(0);
+        for word in text.split(',') {
+            let names = &Self::NAMES[..if nat { 7 } else { 5 }];
+            match names.iter().find(|(name, _)| !word.is_empty() && abbreviates(word, name)) {
+                Some((_, state)) => states.0 |= state.0,
+                None => return Err(ArgError::at(at, format!("Bad {what} \"{word}\""))),
+            }
+        }
+        Ok(states)
+    }
+
+    /// What holds for a packet: one base state, and whether its connection is translated.
+    pub fn of(skb: &Skb, entry: Option<&Entry>) -> Self {
+        let base = match skb.ct_info {
+            CtInfo::None => Self::INVALID,
+            CtInfo::Untracked => Self::UNTRACKED,
+            CtInfo::New => Self::NEW,
+            CtInfo::Related | CtInfo::RelatedReply => Self::RELATED,
+            CtInfo::Established | CtInfo::EstablishedReply => Self::ESTABLISHED,
+        };
+        let Some(entry) = entry else { return base };
+        let nat = |bit, state: Self| if entry.status.has(bit) { state.0 } else { 0 };
+        Self(base.0 | nat(Status::SRC_NAT, Self::SNAT) | nat(Status::DST_NAT, Self::DNAT))
+    }
+
+    pub const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub fn text(self) -> String {
+        let names: Vec<_> =
+            Self::NAMES.iter().filter(|(_, s)| self.meets(*s)).map(|(name, _)| *name).collect();
+        names.join(",")
+    }
+}
+
+/// `-m state`: the old spelling of `-m conntrack --ctstate` (`xt_conntrack.c`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    states: States,
+    inverted: bool,
+}
+
+impl MatchExt for State {
+    const SPEC: ExtSpec = ExtSpec::new("state", BOTH, "net/netfilter/xt_conntrack.c")
+        .options(&[OptSpec::new("--state", Values::One).negatable().mandatory()]);
+
+    fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
+        let (at, opt) = args.require("--state")?;
+        let states = States::parse(at, opt.values[0], false, "state")?;
+        Ok(Self { states, inverted: opt.inverted })
+    }
+
+    fn save(&self, out: &mut String) {
+        let _ = write!(out, "{} --state {}", bang(self.inverted), self.states.text());
+    }
+
+    fn list(&self, out: &mut String, _: ListFlags) {
+        let _ = write!(out, "{} state {}", bang(self.inverted), self.states.text());
+    }
+
+    fn eval(&self, cx: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
+        let have = States::of(skb, skb.ct.and_then(|at| cx.ct.entry(at)));
+        why.check(
+            have.meets(self.states) != self.inverted,
+            "--state",
+            || have.text(),
+            || format!("{}{}", not(self.inverted), self.states.text()),
+        )
+        .into()
+    }
+}
