@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::fault::{Fault, Span};
-use crate::netfilter::xt::ext::parse_number;
+use crate::netfilter::xt::parse_number;
 use crate::netfilter::{IfName, Net};
 use crate::packet::Family;
 

@@ -70,7 +70,7 @@ pub(super) fn parse(text: &str) -> Option<u8> {
         _ => {}
     }
     if text.starts_with(|c: char| c.is_ascii_digit()) {
-        return crate::netfilter::xt::ext::parse_number(text, 255).map(|n| n as u8);
+        return crate::netfilter::xt::parse_number(text, 255).map(|n| n as u8);
     }
     let by_name = NAMES.iter().find(|(_, name)| name.eq_ignore_ascii_case(text)).map(|&(number, _)| number);
     by_name.or_else(|| ALIASES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|&(_, n)| n))

@@ -147,7 +147,7 @@ impl RuleSpec {
 
 /// `parse_rulenumber`.
 fn rule_number(word: &Word<'_>) -> Result<u32, Fault> {
-    crate::netfilter::xt::ext::parse_number(&word.text, u64::from(u32::MAX))
+    crate::netfilter::xt::parse_number(&word.text, u64::from(u32::MAX))
         .filter(|&n| n > 0)
         .map(|n| n as u32)
         .ok_or_else(|| Fault::parameter(word.span, format!("Invalid rule number `{}'", word.text)))

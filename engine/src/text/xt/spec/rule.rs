@@ -7,11 +7,11 @@ use super::{Command, Op, SpecCx, check_chain_name, rule_number};
 use crate::netfilter::rule::{BoundMatch, Not};
 use crate::netfilter::table::Flavour;
 use crate::netfilter::xt::{
-    ArgError, Match, MatchEntry, NotEmulated, Opt, OptSpec, Parsed, TargetEntry, TargetExt, Values,
+    ArgError, Match, MatchEntry, NotEmulated, Opt, OptSpec, Parsed, Refusal, TargetEntry, TargetExt, Values,
 };
 use crate::netfilter::{Counters, Target};
 use crate::packet::Family;
-use crate::text::xt::fault::{Fault, Span};
+use crate::text::xt::fault::{Class, Fault, Span};
 use crate::text::xt::words::Word;
 use crate::text::xt::{addr, known, protocols, registry};
 
@@ -660,14 +660,19 @@ impl<'w> Reader<'_, 'w> {
         self.devices_fit()?;
         let chain = self.out.chain.clone().unwrap_or_default();
         let table = self.out.table.clone().map_or(Cow::Borrowed(self.cx.table), Cow::Owned);
-        let proto = self.proto.filter(|p| !p.inverted && p.value != 0).map(|p| p.value);
+        let proto = self.proto.filter(|p| p.value != 0);
         let mut matches = Vec::with_capacity(self.loaded.len());
         let mut target = None;
         for loaded in std::mem::take(&mut self.loaded) {
             let Loaded { kind, name, span, opts, spans } = loaded;
             let parsed = Parsed { family: self.cx.family, table: &table, chain: &chain, proto, opts };
-            let fault = |e: ArgError| {
-                Fault::parameter(e.opt.and_then(|i| spans.get(i)).copied().unwrap_or(span), e.message)
+            let fault = |e: ArgError| Fault {
+                class: match e.by {
+                    Refusal::Tool | Refusal::NotEmulated => Class::Parameter,
+                    Refusal::Kernel(_) => Class::Kernel,
+                },
+                message: e.message,
+                span: e.opt.and_then(|i| spans.get(i)).copied().unwrap_or(span),
             };
             match kind {
                 Kind::Match(entry) => {
