@@ -1,7 +1,10 @@
 //! [`Entry`]: one tracked connection (`struct nf_conn`).
 
+use super::event::EventMask;
+use super::tcp::Tcp;
 use super::{Direction, Tuple};
-use crate::base::Instant;
+use crate::base::{Duration, Instant};
+use crate::packet::DevId;
 
 /// Status bits (`enum ip_conntrack_status`), by their kernel positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,12 +23,21 @@ impl Status {
     pub const FIXED_TIMEOUT: Self = Self(1 << 10);
     pub const NAT_CLASH: Self = Self(1 << 12);
 
-    pub const fn has(self, bit: Self) -> bool {
-        self.0 & bit.0 != 0
+    /// Whether any bit of `bits` is set.
+    pub const fn has(self, bits: Self) -> bool {
+        self.0 & bits.0 != 0
     }
 
-    pub fn set(&mut self, bit: Self) {
-        self.0 |= bit.0;
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub const fn set(&mut self, bits: Self) {
+        self.0 |= bits.0;
+    }
+
+    pub const fn clear(&mut self, bits: Self) {
+        self.0 &= !bits.0;
     }
 }
 
@@ -36,6 +48,19 @@ pub struct Acct {
     pub bytes: u64,
 }
 
+/// What the tracker of the protocol keeps (`union nf_conntrack_proto`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proto {
+    /// ICMP, GRE and whatever the generic tracker handles: a timeout and nothing else.
+    None,
+    Tcp(Tcp),
+    /// UDP: from when on an answered flow counts as a stream.
+    Udp {
+        stream_from: Instant,
+    },
+    Sctp(super::sctp::Sctp),
+}
+
 /// One tracked connection.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -44,11 +69,22 @@ pub struct Entry {
     pub status: Status,
     pub zone: u16,
     pub mark: u32,
-    /// When it expires; meaningless while unconfirmed.
+    /// When it expires; meaningless while unconfirmed, when `timeout` counts.
     pub expires: Instant,
+    /// The timeout set last; it starts to run at confirm.
+    pub timeout: Duration,
     pub created: Instant,
-    /// Original and reply direction.
-    pub acct: [Acct; 2],
+    /// Original and reply direction, when `nf_conntrack_acct` was on at its birth.
+    pub acct: Option<[Acct; 2]>,
+    /// When it was confirmed and when it died, with `nf_conntrack_timestamp`.
+    pub confirmed_at: Option<Instant>,
+    pub proto: Proto,
+    /// Device that MASQUERADE mapped for (`nf_conn_nat.masq_index`).
+    pub masq_dev: Option<DevId>,
+    /// Events not yet delivered; none where nobody listened when it was born.
+    pub(super) events: Option<EventMask>,
+    /// Packets that hold a reference.
+    pub(super) holders: u32,
 }
 
 impl Entry {
@@ -56,6 +92,50 @@ impl Entry {
         match dir {
             Direction::Original => &self.original,
             Direction::Reply => &self.reply,
+        }
+    }
+
+    pub const fn is_confirmed(&self) -> bool {
+        self.status.has(Status::CONFIRMED)
+    }
+
+    pub const fn is_dying(&self) -> bool {
+        self.status.has(Status::DYING)
+    }
+
+    pub const fn is_expired(&self, now: Instant) -> bool {
+        self.expires.0 <= now.0
+    }
+
+    /// Time left (`nf_ct_expires`).
+    pub const fn remaining(&self, now: Instant) -> Duration {
+        self.expires.since(now)
+    }
+
+    /// Sets the timeout, as the tracker of a protocol does for a packet it accepts
+    /// (`__nf_ct_refresh_acct`).
+    pub(super) fn refresh(&mut self, now: Instant, timeout: Duration) {
+        if self.status.has(Status::FIXED_TIMEOUT) {
+            return;
+        }
+        self.timeout = timeout;
+        if self.is_confirmed() {
+            self.expires = now + timeout;
+        }
+    }
+
+    /// Counts a packet (`nf_ct_acct_update`).
+    pub(super) fn count(&mut self, dir: Direction, bytes: usize) {
+        if let Some(acct) = &mut self.acct {
+            let acct = &mut acct[dir as usize];
+            acct.packets += 1;
+            acct.bytes += bytes as u64;
+        }
+    }
+
+    pub(super) fn note(&mut self, event: EventMask) {
+        if let Some(pending) = &mut self.events {
+            pending.add(event);
         }
     }
 }

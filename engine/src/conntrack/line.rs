@@ -1,0 +1,94 @@
+//! The line `conntrack -L` prints for an entry (libnetfilter_conntrack's default output).
+//!
+//! Owns the pieces of the line; the tool's options and filters live in `text::conntrack`.
+
+use std::fmt::{self, Write};
+
+use super::entry::{Acct, Entry, Proto, Status};
+use super::{L4Part, Tuple};
+use crate::base::Instant;
+use crate::packet::{Family, proto};
+
+impl Entry {
+    /// As `conntrack -L` shows it at `now`.
+    pub fn line(&self, now: Instant) -> String {
+        let mut line = String::new();
+        // Writing to a String cannot fail.
+        let _ = self.write(&mut line, Some(self.remaining(now).as_secs()), " use=1");
+        line
+    }
+
+    /// Writes the line: seconds left if given, and `tail` at the end.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut impl Write, secs: Option<u64>, tail: &str) -> fmt::Result {
+        write!(out, "{:<8} {}", proto_name(self.original.proto), self.original.proto)?;
+        if let Some(secs) = secs {
+            write!(out, " {secs}")?;
+        }
+        if let Some(state) = self.state_name() {
+            write!(out, " {state}")?;
+        }
+        tuple(out, &self.original)?;
+        counters(out, self.acct.map(|a| a[0]))?;
+        if !self.status.has(Status::SEEN_REPLY) {
+            out.write_str(" [UNREPLIED]")?;
+        }
+        tuple(out, &self.reply)?;
+        counters(out, self.acct.map(|a| a[1]))?;
+        if self.status.has(Status::ASSURED) {
+            out.write_str(" [ASSURED]")?;
+        }
+        out.write_str(tail)
+    }
+
+    /// Name of the state, for protocols that have one.
+    pub const fn state_name(&self) -> Option<&'static str> {
+        match &self.proto {
+            Proto::Tcp(tcp) => Some(tcp.state.name()),
+            Proto::Sctp(sctp) => Some(sctp.state.name()),
+            Proto::Udp { .. } | Proto::None => None,
+        }
+    }
+}
+
+fn tuple(out: &mut impl Write, t: &Tuple) -> fmt::Result {
+    write!(out, " src={} dst={}", t.src, t.dst)?;
+    match t.l4 {
+        L4Part::Ports { src, dst } => write!(out, " sport={src} dport={dst}"),
+        L4Part::Icmp { id, kind, code } => write!(out, " type={kind} code={code} id={id}"),
+        L4Part::Gre { src_key, dst_key } => write!(out, " srckey=0x{src_key:x} dstkey=0x{dst_key:x}"),
+        L4Part::None => Ok(()),
+    }
+}
+
+fn counters(out: &mut impl Write, acct: Option<Acct>) -> fmt::Result {
+    match acct {
+        Some(Acct { packets, bytes }) => write!(out, " packets={packets} bytes={bytes}"),
+        None => Ok(()),
+    }
+}
+
+/// As the conntrack tool names protocols.
+pub const fn proto_name(number: u8) -> &'static str {
+    match number {
+        proto::ICMP => "icmp",
+        proto::TCP => "tcp",
+        proto::UDP => "udp",
+        proto::DCCP => "dccp",
+        proto::GRE => "gre",
+        proto::ICMPV6 => "icmpv6",
+        proto::SCTP => "sctp",
+        proto::UDPLITE => "udplite",
+        _ => "unknown",
+    }
+}
+
+/// `ipv4     2`, `ipv6     10`: the columns of `-o extended` and of /proc.
+pub const fn family_columns(family: Family) -> &'static str {
+    match family {
+        Family::V4 => "ipv4     2",
+        Family::V6 => "ipv6     10",
+    }
+}

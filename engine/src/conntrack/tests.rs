@@ -1,0 +1,1 @@
+//! Packet scripts over the whole module.

@@ -1,0 +1,79 @@
+//! UDP, UDP-Lite and GRE: a timeout without an answer, another with (`nf_conntrack_proto_udp.c`,
+//! `nf_conntrack_proto_gre.c`).
+
+use super::Knob;
+use super::entry::{Entry, Proto, Status};
+use super::event::EventMask;
+use super::explain::Explain;
+use super::track::{Judgement, Packeted};
+use crate::base::Duration;
+use crate::packet::L4;
+
+/// Age from which an answered flow counts as a stream: 120 s instead of 30 s, and ASSURED.
+pub(super) const STREAM_AFTER: Duration = Duration::from_secs(2);
+
+pub(super) fn track(p: &Packeted<'_>, entry: &mut Entry, explain: &mut Explain) -> Judgement {
+    if let L4::Udp(udp) = &p.packet.l4
+        && p.verify
+        && !explain.check(udp.checksum_ok, "checksum", || "wrong".to_owned(), || "right".to_owned())
+    {
+        explain.say(|| "INVALID: bad UDP checksum or length".to_owned());
+        return Judgement::Invalid;
+    }
+    if !entry.is_confirmed() {
+        entry.proto = Proto::Udp { stream_from: p.now + STREAM_AFTER };
+    }
+    let Proto::Udp { stream_from } = entry.proto else { return Judgement::Invalid };
+    let answered = entry.status.has(Status::SEEN_REPLY);
+    let stream = answered && p.now > stream_from;
+    let timeout = p.secs(if stream { Knob::UdpTimeoutStream } else { Knob::UdpTimeout });
+    explain.check(answered, "answer seen", || answered.to_string(), || "true for a stream".to_owned());
+    explain.check(
+        stream,
+        "age",
+        || format!("{} ms", p.now.since(entry.created).as_millis()),
+        || "over 2000 ms for a stream".to_owned(),
+    );
+    entry.refresh(p.now, timeout);
+    entry.count(p.dir, p.packet.len_bytes());
+    explain.fact("timeout", || format!("{} s", timeout.as_secs()), "udp_timeout or udp_timeout_stream");
+    if stream && !entry.status.has(Status::NAT_CLASH) {
+        assure(entry);
+    }
+    Judgement::Accept
+}
+
+/// UDP-Lite: as UDP, but any answer makes it a stream at once.
+pub(super) fn track_lite(p: &Packeted<'_>, entry: &mut Entry, explain: &mut Explain) -> Judgement {
+    track_answered(p, entry, explain, Knob::UdpTimeout, Knob::UdpTimeoutStream)
+}
+
+/// GRE.
+pub(super) fn track_gre(p: &Packeted<'_>, entry: &mut Entry, explain: &mut Explain) -> Judgement {
+    track_answered(p, entry, explain, Knob::GreTimeout, Knob::GreTimeoutStream)
+}
+
+fn track_answered(
+    p: &Packeted<'_>,
+    entry: &mut Entry,
+    explain: &mut Explain,
+    unanswered: Knob,
+    stream: Knob,
+) -> Judgement {
+    let answered = entry.status.has(Status::SEEN_REPLY);
+    let timeout = p.secs(if answered { stream } else { unanswered });
+    entry.refresh(p.now, timeout);
+    entry.count(p.dir, p.packet.len_bytes());
+    explain.fact("timeout", || format!("{} s", timeout.as_secs()), "longer once an answer was seen");
+    if answered && !entry.status.has(Status::NAT_CLASH) {
+        assure(entry);
+    }
+    Judgement::Accept
+}
+
+fn assure(entry: &mut Entry) {
+    if !entry.status.has(Status::ASSURED) {
+        entry.status.set(Status::ASSURED);
+        entry.note(EventMask::ASSURED);
+    }
+}
