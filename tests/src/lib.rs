@@ -1,3 +1,13 @@
-//! Test harnesses: benchmarks, kernel differential tests, peers.
+//! Checks of the emulator against the outside world: benchmarks, the real kernel, recorded answers, peers.
+//!
+//! A case (`case`) runs on two arms, the kernel (`kernel`) and the engine; `compare` lists every difference.
+//! The kernel is right.
 
 pub mod bench;
+pub mod case;
+pub mod compare;
+pub mod families;
+pub mod frame;
+pub mod kernel;
+pub mod replay;
+pub mod script;

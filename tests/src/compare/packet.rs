@@ -1,0 +1,159 @@
+//! Compares emitted packets field by field.
+
+use std::collections::BTreeMap;
+
+use super::{Difference, differ};
+use crate::case::Answer;
+use crate::frame::Seen;
+use crate::replay::Packet;
+
+/// Ports that source NAT drew on each arm: the kernel's by the emulator's, per protocol and address.
+#[derive(Debug, Clone, Default)]
+pub struct Ports(BTreeMap<(String, String, u16), u16>);
+
+impl Ports {
+    /// Whether no port was drawn.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The kernel's port for a port the emulator drew.
+    pub fn of_kernel(&self, proto: &str, address: &str, emulator: u16) -> Option<u16> {
+        self.0.get(&(proto.to_string(), address.to_string(), emulator)).copied()
+    }
+
+    /// Whether the two ports of this address are the same draw.
+    fn same(&self, proto: &str, address: &str, kernel: Option<u16>, emulator: Option<u16>) -> bool {
+        match (kernel, emulator) {
+            (Some(theirs), Some(ours)) => {
+                theirs == ours || self.of_kernel(proto, address, ours) == Some(theirs)
+            }
+            (theirs, ours) => theirs == ours,
+        }
+    }
+
+    /// Learns a draw: both arms changed the port that was sent, and both stayed in its class.
+    fn learn(&mut self, sent: Option<&Packet>, kernel: &Seen, emulator: &Seen) {
+        let original = |packet: &Packet| if kernel.icmp_id.is_some() { packet.icmp_id } else { packet.sport };
+        let (Some(theirs), Some(ours), Some(original)) =
+            (source(kernel), source(emulator), sent.and_then(original))
+        else {
+            return;
+        };
+        let drawn = theirs != ours && theirs != original && ours != original;
+        let ranges = if kernel.icmp_id.is_some() { true } else { class(theirs) == class(ours) };
+        if drawn && ranges && kernel.src == emulator.src {
+            self.0.entry((kernel.proto.clone(), kernel.src.clone(), ours)).or_insert(theirs);
+        }
+    }
+}
+
+/// The port range that NAT stays in (nf_nat_core.c: below 512, 512-1023, above).
+fn class(port: u16) -> u8 {
+    match port {
+        0..=511 => 0,
+        512..=1023 => 1,
+        _ => 2,
+    }
+}
+
+fn source(packet: &Seen) -> Option<u16> {
+    packet.icmp_id.or(packet.sport)
+}
+
+/// Compares what one packet caused.
+pub(super) fn answers(
+    at: &str,
+    sent: Option<&Packet>,
+    kernel: &Answer,
+    emulator: &Answer,
+    ports: &mut Ports,
+    found: &mut Vec<Difference>,
+) {
+    let local = sent.is_some_and(|packet| packet.input == "local");
+    // A local packet may meet the node's own stack again over `lo`, which InDelivers also counts.
+    if !local && kernel.delivered != emulator.delivered {
+        differ(found, format!("{at}: delivered"), kernel.delivered, emulator.delivered);
+    }
+    if local && kernel.error.is_some() != emulator.error.is_some() {
+        let name = |answer: &Answer| answer.error.clone().unwrap_or_else(|| "sent".into());
+        differ(found, format!("{at}: sender"), name(kernel), name(emulator));
+    }
+    if kernel.emitted.len() != emulator.emitted.len() {
+        let list = |answer: &Answer| match answer.emitted.as_slice() {
+            [] => "nothing".to_string(),
+            packets => packets.iter().map(brief).collect::<Vec<_>>().join(" | "),
+        };
+        differ(found, format!("{at}: emitted"), list(kernel), list(emulator));
+        return;
+    }
+    for (theirs, ours) in kernel.emitted.iter().zip(&emulator.emitted) {
+        ports.learn(sent, theirs, ours);
+        let own_stack = kernel.delivered && theirs.flags.as_deref() == Some("SA");
+        let fields = fields(theirs, ours, ports, own_stack);
+        if !fields.is_empty() {
+            differ(found, format!("{at}: {}", fields.join(", ")), brief(theirs), brief(ours));
+        }
+    }
+}
+
+/// Names of the fields that differ. `own_stack`: a SYN-ACK of the node itself, whose sequence number and window
+/// are the node's TCP stack's, not netfilter's.
+fn fields(kernel: &Seen, emulator: &Seen, ports: &Ports, own_stack: bool) -> Vec<&'static str> {
+    let same = |address: &str, theirs, ours| ports.same(&kernel.proto, address, theirs, ours);
+    let checks = [
+        ("dev", kernel.dev == emulator.dev),
+        ("src", kernel.src == emulator.src),
+        ("dst", kernel.dst == emulator.dst),
+        ("proto", kernel.proto == emulator.proto),
+        ("ttl", kernel.ttl == emulator.ttl),
+        ("tos", kernel.tos == emulator.tos),
+        ("sport", same(&kernel.src, kernel.sport, emulator.sport)),
+        ("dport", same(&kernel.dst, kernel.dport, emulator.dport)),
+        ("flags", kernel.flags == emulator.flags),
+        ("seq", own_stack || kernel.seq == emulator.seq),
+        ("ack", kernel.ack == emulator.ack),
+        ("win", own_stack || kernel.win == emulator.win),
+        ("len", kernel.len == emulator.len),
+        ("mss", own_stack || kernel.mss == emulator.mss),
+        ("icmp_type", kernel.icmp_type == emulator.icmp_type),
+        ("icmp_code", kernel.icmp_code == emulator.icmp_code),
+        ("icmp_id", same(&kernel.src, kernel.icmp_id, emulator.icmp_id)),
+        ("icmp_seq", kernel.icmp_seq == emulator.icmp_seq),
+        ("fragment", kernel.fragment == emulator.fragment),
+        (
+            "quoted",
+            match (&kernel.quoted, &emulator.quoted) {
+                (Some(theirs), Some(ours)) => fields(theirs, ours, ports, false).is_empty(),
+                (theirs, ours) => theirs.is_none() == ours.is_none(),
+            },
+        ),
+    ];
+    checks.into_iter().filter(|(_, equal)| !equal).map(|(name, _)| name).collect()
+}
+
+/// One line for one packet.
+fn brief(packet: &Seen) -> String {
+    let mut text = format!("{} {} {}", packet.dev, packet.proto, packet.src);
+    let port = |port: Option<u16>| port.map(|port| format!(":{port}")).unwrap_or_default();
+    text += &format!("{} > {}{}", port(packet.sport), packet.dst, port(packet.dport));
+    if let Some(flags) = &packet.flags {
+        let number = |value: Option<u32>| value.unwrap_or_default();
+        text += &format!(" [{flags}] seq={} ack={}", number(packet.seq), number(packet.ack));
+        text += &format!(" win={}", packet.win.unwrap_or_default());
+    }
+    if let (Some(kind), Some(code)) = (packet.icmp_type, packet.icmp_code) {
+        text += &format!(" {kind}/{code}");
+    }
+    if let Some(id) = packet.icmp_id {
+        text += &format!(" id={id} seq={}", packet.icmp_seq.unwrap_or_default());
+    }
+    text += &format!(" len={} ttl={} tos={}", packet.len, packet.ttl, packet.tos);
+    if let Some(mss) = packet.mss {
+        text += &format!(" mss={mss}");
+    }
+    if let Some(quoted) = &packet.quoted {
+        text += &format!(" quoting ({})", brief(quoted).trim());
+    }
+    text
+}

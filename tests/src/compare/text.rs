@@ -1,0 +1,148 @@
+//! Compares the output of the `show` commands.
+
+use super::{Difference, Ports, differ};
+
+/// Remaining seconds may differ by this much: a run takes real time, and the tools round down.
+const SECONDS: i64 = 1;
+
+/// Compares one command's text.
+pub(super) fn shown(command: &str, kernel: &str, emulator: &str, ports: &Ports, found: &mut Vec<Difference>) {
+    if command.contains("tables") && command.contains("-save") {
+        lines(command, &tables(kernel), &tables(emulator), found);
+    } else if command.starts_with("conntrack -L") {
+        entries(command, kernel, emulator, ports, found);
+    } else if command.starts_with("ipset") {
+        lines(command, &sets(kernel), &sets(emulator), found);
+    } else {
+        let split = |text: &str| text.lines().map(|line| line.trim_end().to_string()).collect::<Vec<_>>();
+        lines(command, &split(kernel), &split(emulator), found);
+    }
+}
+
+/// The tables of a save, sorted by name, without the comments that carry a date.
+fn tables(text: &str) -> Vec<String> {
+    let mut tables: Vec<Vec<String>> = Vec::new();
+    for line in text.lines().map(str::trim_end).filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        if line.starts_with('*') || tables.is_empty() {
+            tables.push(Vec::new());
+        }
+        tables.last_mut().expect("one was just pushed").push(line.to_string());
+    }
+    tables.sort_by(|left, right| left[0].cmp(&right[0]));
+    tables.concat()
+}
+
+/// Members of a set come in hash order, which the set's random `initval` decides.
+fn sets(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text
+        .lines()
+        .map(|line| line.split(" initval ").next().unwrap_or(line).trim_end().to_string())
+        .collect();
+    lines.sort();
+    lines
+}
+
+fn lines(command: &str, kernel: &[String], emulator: &[String], found: &mut Vec<Difference>) {
+    if kernel.len() == emulator.len() {
+        for (theirs, ours) in kernel.iter().zip(emulator).filter(|(theirs, ours)| theirs != ours) {
+            differ(found, command.into(), theirs, ours);
+        }
+        return;
+    }
+    for line in kernel.iter().filter(|line| !emulator.contains(line)) {
+        differ(found, command.into(), line, "no such line");
+    }
+    for line in emulator.iter().filter(|line| !kernel.contains(line)) {
+        differ(found, command.into(), "no such line", line);
+    }
+    if kernel.iter().all(|line| emulator.contains(line)) && emulator.iter().all(|line| kernel.contains(line))
+    {
+        differ(found, format!("{command}: lines"), kernel.len(), emulator.len());
+    }
+}
+
+/// Conntrack lines as a set; seconds within a tolerance.
+fn entries(command: &str, kernel: &str, emulator: &str, ports: &Ports, found: &mut Vec<Difference>) {
+    let theirs: Vec<Entry> = kernel.lines().filter_map(|line| Entry::read(line, None)).collect();
+    let mut ours: Vec<Entry> = emulator.lines().filter_map(|line| Entry::read(line, Some(ports))).collect();
+    for entry in &theirs {
+        let same =
+            ours.iter().position(|other| other.key == entry.key && close(other.seconds, entry.seconds));
+        if let Some(index) = same {
+            ours.remove(index);
+            continue;
+        }
+        // The nearest line makes the report readable: same addresses, else none.
+        let near = ours.iter().position(|other| other.tuple() == entry.tuple());
+        let other = near.map(|index| ours.remove(index).text()).unwrap_or_else(|| "no such line".into());
+        differ(found, command.into(), entry.text(), other);
+    }
+    for entry in ours {
+        differ(found, command.into(), "no such line", entry.text());
+    }
+}
+
+fn close(left: Option<i64>, right: Option<i64>) -> bool {
+    match (left, right) {
+        (Some(left), Some(right)) => (left - right).abs() <= SECONDS,
+        (left, right) => left == right,
+    }
+}
+
+struct Entry {
+    /// The line without seconds and `use=`.
+    key: Vec<String>,
+    seconds: Option<i64>,
+}
+
+impl Entry {
+    /// `ports` translates the emulator's drawn ports into the kernel's.
+    fn read(line: &str, ports: Option<&Ports>) -> Option<Entry> {
+        let mut words: Vec<String> = line.split_whitespace().map(str::to_string).collect();
+        words.retain(|word| !word.starts_with("use="));
+        let first = words.iter().position(|word| word.starts_with("src="))?;
+        let seconds = words[..first].iter().rev().find_map(|word| word.parse::<i64>().ok());
+        // Protocol number, seconds and state precede the tuple; two numbers mean that seconds are printed.
+        let numbers = words[..first].iter().filter(|word| word.parse::<i64>().is_ok()).count();
+        let seconds = seconds.filter(|_| numbers >= 2);
+        if let Some(value) = seconds {
+            let at = words.iter().rposition(|word| *word == value.to_string()).filter(|at| *at < first);
+            let at = at.or_else(|| words[..first].iter().rposition(|word| *word == value.to_string()))?;
+            words.remove(at);
+        }
+        if let Some(ports) = ports {
+            translate(&mut words, ports);
+        }
+        Some(Entry { key: words, seconds })
+    }
+
+    fn tuple(&self) -> Vec<&String> {
+        self.key.iter().filter(|word| word.contains('=')).take(4).collect()
+    }
+
+    fn text(&self) -> String {
+        let seconds = self.seconds.map(|seconds| format!("{seconds}s ")).unwrap_or_default();
+        format!("{seconds}{}", self.key.join(" "))
+    }
+}
+
+/// A drawn port shows in the reply tuple: `dst=` is the address it was drawn for.
+fn translate(words: &mut [String], ports: &Ports) {
+    let proto = words[0].clone();
+    let mut address = String::new();
+    let mut tuple = 0;
+    for word in words {
+        let Some((name, value)) = word.split_once('=') else { continue };
+        match name {
+            "src" => tuple += 1,
+            "dst" => address = value.to_string(),
+            "dport" | "id" if tuple == 2 => {
+                let drawn = value.parse().ok().and_then(|port| ports.of_kernel(&proto, &address, port));
+                if let Some(port) = drawn {
+                    *word = format!("{name}={port}");
+                }
+            }
+            _ => {}
+        }
+    }
+}
