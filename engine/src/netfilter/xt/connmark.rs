@@ -188,21 +188,20 @@ impl TargetExt for ConnmarkTarget {
     }
 
     fn apply(&self, cx: &mut Cx<'_>, skb: &mut Skb) -> Next {
-        let Some(entry) = skb.ct.and_then(|at| cx.ct.entry_mut(at)) else { return Next::Continue };
-        let before = entry.mark;
-        match self.mode {
-            Mode::Set { value, mask } => entry.mark = self.shifted((before & !mask) ^ value),
-            Mode::Save { nfmask, ctmask } => {
-                entry.mark = (before & !ctmask) ^ self.shifted(skb.mark & nfmask);
-            }
+        let Some((at, before)) = skb.ct.and_then(|at| Some((at, cx.ct.entry(at)?.mark))) else {
+            return Next::Continue;
+        };
+        let after = match self.mode {
+            Mode::Set { value, mask } => self.shifted((before & !mask) ^ value),
+            Mode::Save { nfmask, ctmask } => (before & !ctmask) ^ self.shifted(skb.mark & nfmask),
             Mode::Restore { nfmask, ctmask } => {
                 let old = skb.mark;
                 skb.mark = (old & !nfmask) ^ self.shifted(before & ctmask);
                 cx.rewrote("CONNMARK", "mark", format_args!("{old:#x}"), format_args!("{:#x}", skb.mark));
                 return Next::Continue;
             }
-        }
-        let after = entry.mark;
+        };
+        cx.ct.set_mark(at, after);
         cx.rewrote("CONNMARK", "connmark", format_args!("{before:#x}"), format_args!("{after:#x}"));
         Next::Continue
     }

@@ -22,18 +22,28 @@ mod prelude;
 mod rate;
 
 mod addrtype;
+mod audit;
 mod comment;
 mod connmark;
 mod conntrack;
+mod ct;
 mod ctstate;
 mod icmp;
 mod limit;
+mod log;
 mod mark;
+mod masquerade;
 mod multiport;
+mod nat;
+mod netmap;
+mod nflog;
 mod physdev;
 mod recent;
+mod redirect;
+mod reject;
 mod statistic;
 mod tcp;
+mod trace;
 mod udp;
 
 #[cfg(test)]
@@ -86,6 +96,18 @@ match_registry! {
 }
 
 target_registry! {
+    Audit: audit::Audit,
     Connmark: connmark::ConnmarkTarget,
+    Ct: ct::Ct,
+    Dnat: nat::Dnat,
+    Log: log::Log,
     Mark: mark::MarkTarget,
+    Masquerade: masquerade::Masquerade,
+    Netmap: netmap::Netmap,
+    Nflog: nflog::Nflog,
+    Notrack: ct::Notrack,
+    Redirect: redirect::Redirect,
+    Reject: reject::Reject,
+    Snat: nat::Snat,
+    Trace: trace::Trace,
 }

@@ -20,7 +20,11 @@ impl NotEmulated {
             text.push_str(opt.name);
             for value in &opt.values {
                 text.push(' ');
-                save_string(&mut text, value);
+                if value.is_empty() || value.contains([' ', '\t', '"', '\'', '\\']) {
+                    save_string(&mut text, value);
+                } else {
+                    text.push_str(value);
+                }
             }
         }
         Self { name: name.into(), text: text.trim_start().into() }
