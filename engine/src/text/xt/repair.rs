@@ -30,6 +30,10 @@ pub(super) fn typography<'t>(line: &Line<'t>) -> Option<Line<'t>> {
         let mut blank = c == ' ' || c == '\t';
         match c {
             '"' => in_quotes = !in_quotes,
+            // An escaped character closes nothing.
+            '\\' if in_quotes => {
+                skip_to = at + 1 + line.text[at + 1..].chars().next().map_or(0, char::len_utf8)
+            }
             _ if in_quotes => {}
             '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{201f}' | '\u{2033}' | '\u{ff02}' => {
                 edits.push((range, "\""))
@@ -150,6 +154,6 @@ fn has_time(text: &str) -> bool {
 pub(super) fn ways_to_join<'t>(line: &Line<'t>, next: &Line<'_>) -> [Line<'t>; 2] {
     let direct = line.joined(next, "");
     let spaced = line.joined(next, " ");
-    let full = line.text.chars().count() % TERMINAL_COLUMNS == 0;
+    let full = line.text.chars().count().is_multiple_of(TERMINAL_COLUMNS);
     if full { [direct, spaced] } else { [spaced, direct] }
 }

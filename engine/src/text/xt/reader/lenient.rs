@@ -35,7 +35,7 @@ impl Reader<'_> {
             last = number;
             let Some(line) = self.prepared(physical, number) else { continue };
             if let Some(before) = &mut pending
-                && (shape(&line.text) == Shape::Other || before.line.text.ends_with('\\'))
+                && shape(&line.text) == Shape::Other
                 && self.joins(before, &line)
             {
                 continue;
@@ -44,8 +44,8 @@ impl Reader<'_> {
                 self.lenient_line(text, &before.line);
             }
             match shape(&line.text) {
-                Shape::Ruleset => pending = Some(Pending { line, joined: 0 }),
-                Shape::Other => pending = self.other_line(text, line),
+                Shape::Other if !line.text.ends_with('\\') => self.other_line(&line),
+                Shape::Ruleset | Shape::Other => pending = Some(Pending { line, joined: 0 }),
                 Shape::Blank | Shape::Comment => {}
             }
         }
@@ -103,7 +103,7 @@ impl Reader<'_> {
 
     /// Tries to read `next` as the rest of the line before. True when it was taken.
     fn joins<'t>(&mut self, before: &mut Pending<'t>, next: &Line<'t>) -> bool {
-        if before.joined >= JOINED_LINES_MAX || !before.line.text.starts_with(['-', '[']) {
+        if before.joined >= JOINED_LINES_MAX {
             return false;
         }
         let place = next.place(next.whole());
@@ -113,7 +113,7 @@ impl Reader<'_> {
             before.joined += 1;
             return true;
         }
-        if shell::find(next).is_some() {
+        if !before.line.text.starts_with(['-', '[']) || shell::find(next).is_some() {
             return false;
         }
         let ways = repair::ways_to_join(&before.line, next);
@@ -135,8 +135,19 @@ impl Reader<'_> {
 
     /// Reads a line of the ruleset and reports what is wrong with it.
     fn lenient_line(&mut self, text: &str, line: &Line<'_>) {
+        if shape(&line.text) == Shape::Other {
+            return self.other_line(line);
+        }
         let result = match line.text.as_bytes().first() {
-            Some(b'*') => self.open_table(line),
+            Some(b'*') => {
+                if line.text[1..].starts_with([' ', '\t']) {
+                    let place = line.place(Span { start: 1, end: 2 });
+                    self.diags.repeated(Severity::Note, place, "star", || {
+                        "a blank between * and the table's name".to_owned()
+                    });
+                }
+                self.open_table(line)
+            }
             _ if &*line.text == "COMMIT" => {
                 self.current = None;
                 Ok(())
@@ -246,9 +257,10 @@ impl Reader<'_> {
             && let Some(name) = command.chain.as_deref()
             && !command.other_family
         {
-            self.define(current, name, place);
+            self.define(current, name, command.chain_span, place)?;
         }
         if let Some((name, span, goto)) = command.rule.missing.take() {
+            spec::check_chain_name(&name, span)?;
             let id = self.placeholder(current, &name, line.place(span));
             command.rule.target = if goto { Target::Goto(id) } else { Target::Jump(id) };
         }
@@ -267,11 +279,12 @@ impl Reader<'_> {
     }
 
     /// Makes sure that a chain which gets a rule exists.
-    fn define(&mut self, current: usize, name: &str, place: Place) {
+    fn define(&mut self, current: usize, name: &str, span: Span, place: Place) -> Result<(), Fault> {
         let Open { bench, excerpt, undefined } = &mut self.open[current];
         match bench.find(name) {
             Some(id) => undefined.retain(|u| u.chain != id || u.reported),
             None => {
+                spec::check_chain_name(name, span)?;
                 bench.add_chain(name);
                 let table = bench.table.name.name();
                 if *excerpt {
@@ -288,11 +301,16 @@ impl Reader<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     /// A chain that a jump names and nothing defines yet.
     fn placeholder(&mut self, current: usize, name: &str, place: Place) -> crate::netfilter::ChainId {
         let Open { bench, excerpt, undefined } = &mut self.open[current];
+        // The very rule that jumps there may have made it.
+        if let Some(id) = bench.find(name) {
+            return id;
+        }
         let chain = bench.add_chain(name);
         if !*excerpt {
             self.diags.error(
@@ -330,32 +348,24 @@ impl Reader<'_> {
     }
 
     /// A line that no ruleset holds: a command line, a prompt, prose.
-    fn other_line<'t>(&mut self, text: &str, line: Line<'t>) -> Option<Pending<'t>> {
+    fn other_line(&mut self, line: &Line<'_>) {
         let place = line.place(line.whole());
-        match shell::find(&line) {
+        match shell::find(line) {
             Some(shell::Found::Command { family, arguments }) => {
-                self.shell_command(family, &arguments);
-                return None;
+                return self.shell_command(family, &arguments);
             }
-            Some(shell::Found::Echo) => {
-                self.left_out(place);
-                return None;
-            }
+            Some(shell::Found::Echo) => return self.left_out(place),
             None => {}
         }
         if let Some(what) = other_format(&line.text) {
-            self.diags.repeated(Severity::Error, place, "format", || what.to_owned());
-            return None;
+            return self.diags.repeated(Severity::Error, place, "format", || what.to_owned());
         }
         if self.current.is_none() || is_prompt(&line.text) {
-            self.left_out(place);
-            return None;
+            return self.left_out(place);
         }
-        let _ = text;
         self.diags.repeated(Severity::Error, place, "stray", || {
             "expected a rule (-A CHAIN ...), a chain (:NAME ...), *TABLE or COMMIT".to_owned()
         });
-        None
     }
 
     fn left_out(&mut self, place: Place) {
