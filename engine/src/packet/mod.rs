@@ -4,10 +4,11 @@
 //! what the kernel keeps beside the bytes (devices, mark, connection).
 
 pub mod skb;
+pub mod wire;
 
 use std::net::IpAddr;
 
-pub use skb::{CtInfo, CtRef, DevId, Owner, PacketType, Skb};
+pub use skb::{CtInfo, CtRef, DevId, Dst, Owner, PacketType, Skb};
 
 /// Address family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,7 +66,8 @@ pub struct Ip {
     pub frag_offset: u16,
     /// IPv6 flow label (20 bits).
     pub flow_label: u32,
-    /// IPv4 options, or the IPv6 extension headers (without the fragment header), verbatim.
+    /// IPv4 options verbatim; or the IPv6 extension headers without the fragment header, each with its own
+    /// type in its first byte, where the wire has the next header's.
     pub options: Vec<u8>,
 }
 

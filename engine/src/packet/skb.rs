@@ -1,5 +1,7 @@
 //! [`Skb`]: a packet on its way through the node, with what the kernel keeps beside the bytes.
 
+use std::net::IpAddr;
+
 use super::{Family, Packet};
 
 /// A network device of the namespace, by index into its device list.
@@ -68,14 +70,32 @@ pub struct CtRef {
     pub generation: u32,
 }
 
+/// The routing decision a packet carries (`skb_dst`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dst {
+    /// Device it leaves through; `lo` for the node itself.
+    pub dev: DevId,
+    /// Next hop; the destination itself when none.
+    pub via: Option<IpAddr>,
+    /// Largest packet of the way, in bytes.
+    pub mtu: u32,
+    /// The destination is the node.
+    pub local: bool,
+    /// The destination is a broadcast or multicast address: nothing answers it with an error.
+    pub broadcast: bool,
+}
+
 /// The kernel's socket buffer, as far as rules can see it.
 #[derive(Clone, Debug)]
 pub struct Skb {
     pub packet: Packet,
     /// Device it came in through; none for a locally made packet.
     pub indev: Option<DevId>,
-    /// Device it leaves through, once routed.
+    /// Device it leaves through, as the functions of the current hook see it: a re-route inside OUTPUT shows
+    /// at POSTROUTING.
     pub outdev: Option<DevId>,
+    /// Where it goes, once routed.
+    pub dst: Option<Dst>,
     /// Bridge ports (`-m physdev`), when br_netfilter handed the packet over.
     pub phys_in: Option<DevId>,
     pub phys_out: Option<DevId>,
@@ -91,6 +111,9 @@ pub struct Skb {
     pub ct_info: CtInfo,
     /// Zone from a `CT --zone` template, both directions.
     pub ct_zone: u16,
+    /// Length in bytes of the longest fragment, when the packet was put together from some
+    /// (`IPCB(skb)->frag_max_size`): it leaves in fragments no longer.
+    pub frag_max: Option<u32>,
     /// TRACE or `meta nftrace set 1`.
     pub nf_trace: bool,
 }
@@ -101,6 +124,7 @@ impl Skb {
             packet,
             indev: None,
             outdev: None,
+            dst: None,
             phys_in: None,
             phys_out: None,
             mark: 0,
@@ -111,6 +135,7 @@ impl Skb {
             ct: None,
             ct_info: CtInfo::None,
             ct_zone: 0,
+            frag_max: None,
             nf_trace: false,
         }
     }
