@@ -29,28 +29,29 @@ pub struct Registration {
 /// Who runs at which hook, in which order.
 #[derive(Clone, Debug, Default)]
 pub struct HookTable {
-    /// Sorted by priority; equal priorities keep the order of registration.
-    users: Vec<Registration>,
+    /// By hook and family. Sorted by priority; equal priorities keep the order of registration.
+    users: [[Vec<Registration>; 2]; 5],
 }
 
 impl HookTable {
     /// Adds a user behind those of its own priority (`nf_hook_entries_grow`). A second identical
     /// registration is ignored.
     pub fn register(&mut self, new: Registration) {
-        if self.users.contains(&new) {
+        let users = &mut self.users[new.hook as usize][new.family as usize];
+        if users.contains(&new) {
             return;
         }
-        let at = self.users.partition_point(|r| r.priority <= new.priority);
-        self.users.insert(at, new);
+        let at = users.partition_point(|r| r.priority <= new.priority);
+        users.insert(at, new);
     }
 
     pub fn unregister(&mut self, gone: impl Fn(&Registration) -> bool) {
-        self.users.retain(|r| !gone(r));
+        self.users.iter_mut().flatten().for_each(|users| users.retain(|r| !gone(r)));
     }
 
     /// The users of `hook` for `family`, in the order they run.
-    pub fn users(&self, hook: Hook, family: Family) -> impl Iterator<Item = &Registration> {
-        self.users.iter().filter(move |r| r.hook == hook && r.family == family)
+    pub fn users(&self, hook: Hook, family: Family) -> &[Registration] {
+        &self.users[hook as usize][family as usize]
     }
 }
 
@@ -65,7 +66,7 @@ mod tests {
         table.register(at(Priority::FILTER, HookUser::Table(1)));
         table.register(at(Priority::MANGLE, HookUser::Table(0)));
         table.register(at(Priority::FILTER, HookUser::Table(2)));
-        let order: Vec<_> = table.users(Hook::Forward, Family::V4).map(|r| r.user).collect();
+        let order: Vec<_> = table.users(Hook::Forward, Family::V4).iter().map(|r| r.user).collect();
         assert_eq!(order, [HookUser::Table(0), HookUser::Table(1), HookUser::Table(2)]);
     }
 }

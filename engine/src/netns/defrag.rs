@@ -1,0 +1,208 @@
+//! Fragments: putting datagrams together (`ip_fragment.c`, `reassembly.c`, `nf_conntrack_reasm.c`) and taking
+//! them apart again (`ip_do_fragment`).
+//!
+//! Omitted: the ICMP "reassembly time exceeded" after the timeout; the limit is a number of datagrams instead of
+//! bytes of memory.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::Netns;
+use super::path::{End, Run};
+use crate::base::{Duration, Instant};
+use crate::packet::{Family, L4, Packet, Skb};
+use crate::trace::{Disposition, DropReason, TraceKind};
+
+/// `net.ipv4.ipfrag_time`, `net.netfilter.nf_conntrack_frag6_timeout`.
+const TIMEOUT_V4: Duration = Duration::from_secs(30);
+const TIMEOUT_V6: Duration = Duration::from_secs(60);
+/// Datagrams held at once; `ipfrag_high_thresh` (4 MiB) holds about as many.
+const HELD_MAX: usize = 1024;
+/// Longest datagram.
+const DATAGRAM_MAX: usize = 65_535;
+
+/// What fragments of one datagram have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    src: IpAddr,
+    dst: IpAddr,
+    id: u32,
+    proto: u8,
+}
+
+#[derive(Clone, Debug)]
+struct Held {
+    since: Instant,
+    /// By offset; they never overlap.
+    parts: BTreeMap<u16, Packet>,
+    /// Length of the payload, once the last fragment came.
+    total: Option<usize>,
+    /// Longest fragment, in bytes.
+    longest: u32,
+}
+
+/// The datagrams that wait for the rest of themselves.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fragments {
+    held: BTreeMap<Key, Held>,
+}
+
+impl Netns {
+    /// `ipv4_conntrack_defrag`, `ipv6_defrag`: a fragment waits until its datagram is whole; the packet that
+    /// completes it goes on as the datagram.
+    pub(super) fn defrag(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<(), End> {
+        let ip = &skb.packet.ip;
+        if !ip.more_fragments && ip.frag_offset == 0 {
+            return Ok(());
+        }
+        match self.fragments.add(&skb.packet, self.now) {
+            Ok(Some((packet, longest))) => {
+                run.trace.record(self.now, || TraceKind::Note {
+                    text: format!("the last fragment: reassembled into {} bytes", packet.len_bytes()),
+                });
+                skb.packet = packet;
+                skb.frag_max = Some(longest);
+                Ok(())
+            }
+            Ok(None) => Err(End {
+                disposition: Disposition::Stolen,
+                because: "held until the rest of its fragments arrives".into(),
+            }),
+            Err(why) => Err(End::dropped(DropReason::Fragment, why)),
+        }
+    }
+
+    /// The IP layer itself reassembles what it delivers, tracked or not.
+    pub(super) fn defrag_local(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<(), End> {
+        self.defrag(run, skb)
+    }
+}
+
+impl Fragments {
+    /// Takes a fragment; gives the datagram and its longest fragment back when it was the missing one.
+    fn add(&mut self, fragment: &Packet, now: Instant) -> Result<Option<(Packet, u32)>, &'static str> {
+        let ip = &fragment.ip;
+        let timeout = match fragment.family() {
+            Family::V4 => TIMEOUT_V4,
+            Family::V6 => TIMEOUT_V6,
+        };
+        self.held.retain(|_, h| now.since(h.since) < timeout);
+        // IPv6 tells datagrams apart by identification alone (RFC 8200 4.5).
+        let proto = if ip.src.is_ipv4() { ip.proto } else { 0 };
+        let key = Key { src: ip.src, dst: ip.dst, id: ip.id, proto };
+        if !self.held.contains_key(&key) && self.held.len() >= HELD_MAX {
+            return Err("too many datagrams wait for reassembly");
+        }
+        let held = self.held.entry(key).or_insert_with(|| Held {
+            since: now,
+            parts: BTreeMap::new(),
+            total: None,
+            longest: 0,
+        });
+        let (start, len) = (usize::from(ip.frag_offset), fragment.l4.len_bytes());
+        let end = start + len;
+        let bad = if ip.more_fragments && !len.is_multiple_of(8) {
+            Some("a fragment's length is no multiple of 8")
+        } else if end > DATAGRAM_MAX {
+            Some("the datagram would be longer than 65535 bytes")
+        } else if held.total.is_some_and(|t| end > t || (!ip.more_fragments && end != t)) {
+            Some("a fragment lies behind the last one")
+        } else {
+            None
+        };
+        if let Some(why) = bad {
+            self.held.remove(&key);
+            return Err(why);
+        }
+        // An exact duplicate is ignored; any other overlap ends the datagram (RFC 5722, IPv4 since 5.0).
+        if held.parts.get(&ip.frag_offset).is_some_and(|p| p.l4.len_bytes() == len) {
+            return Err("a duplicate fragment");
+        }
+        let overlaps = held.parts.iter().any(|(&at, part)| {
+            let at = usize::from(at);
+            at < end && start < at + part.l4.len_bytes()
+        });
+        if overlaps {
+            self.held.remove(&key);
+            return Err("fragments overlap");
+        }
+        if !ip.more_fragments {
+            held.total = Some(end);
+        }
+        held.longest = held.longest.max(fragment.len_bytes() as u32);
+        held.parts.insert(ip.frag_offset, fragment.clone());
+        let have: usize = held.parts.values().map(|p| p.l4.len_bytes()).sum();
+        if held.total != Some(have) {
+            return Ok(None);
+        }
+        let longest = held.longest;
+        let whole = self.held.remove(&key).and_then(|h| join(h.parts));
+        Ok(whole.map(|packet| (packet, longest)))
+    }
+}
+
+/// The datagram of all its parts, which start at zero and leave no gap.
+fn join(parts: BTreeMap<u16, Packet>) -> Option<Packet> {
+    let mut parts = parts.into_values();
+    let mut whole = parts.next()?;
+    (whole.ip.more_fragments, whole.ip.frag_offset) = (false, 0);
+    if whole.ip.src.is_ipv6() {
+        whole.ip.id = 0;
+    }
+    let mut bytes = Vec::new();
+    for part in parts {
+        if let L4::Raw(rest) = part.l4 {
+            bytes.extend_from_slice(&rest);
+        }
+    }
+    match &mut whole.l4 {
+        L4::Tcp(tcp) => tcp.payload.extend(bytes),
+        L4::Udp(udp) => udp.payload.extend(bytes),
+        L4::Icmp(icmp) => icmp.payload.extend(bytes),
+        L4::Sctp(sctp) => sctp.payload.extend(bytes),
+        L4::Raw(all) | L4::Truncated(all) => all.extend(bytes),
+    }
+    Some(whole)
+}
+
+/// Cuts a packet into fragments of at most `mtu` bytes; a packet that fits stays whole. `id` is the
+/// identification of IPv6 fragments.
+pub(super) fn split(packet: &Packet, mtu: usize, id: u32) -> Vec<Packet> {
+    let v6 = packet.ip.src.is_ipv6();
+    let already = packet.ip.more_fragments || packet.ip.frag_offset != 0;
+    let header = packet.len_bytes() - packet.l4.len_bytes() + if v6 && !already { 8 } else { 0 };
+    let room = mtu.saturating_sub(header) / 8 * 8;
+    if packet.len_bytes() <= mtu || room == 0 {
+        return vec![packet.clone()];
+    }
+    let all = packet.to_bytes();
+    let body = &all[packet.len_bytes() - packet.l4.len_bytes()..];
+    let mut out = Vec::new();
+    for (index, chunk) in body.chunks(room).enumerate() {
+        let mut piece = packet.clone();
+        let last = (index + 1) * room >= body.len();
+        piece.ip.frag_offset = packet.ip.frag_offset + (index * room) as u16;
+        piece.ip.more_fragments = !last || packet.ip.more_fragments;
+        if v6 && !already {
+            piece.ip.id = id;
+        }
+        piece.l4 = if index == 0 { first_piece(&packet.l4, room) } else { L4::Raw(chunk.to_vec()) };
+        out.push(piece);
+    }
+    out
+}
+
+/// The transport header with what of the payload fits behind it.
+fn first_piece(l4: &L4, room: usize) -> L4 {
+    let mut piece = l4.clone();
+    let over = l4.len_bytes().saturating_sub(room);
+    let payload = match &mut piece {
+        L4::Tcp(tcp) => &mut tcp.payload,
+        L4::Udp(udp) => &mut udp.payload,
+        L4::Icmp(icmp) => &mut icmp.payload,
+        L4::Sctp(sctp) => &mut sctp.payload,
+        L4::Raw(bytes) | L4::Truncated(bytes) => bytes,
+    };
+    payload.truncate(payload.len().saturating_sub(over));
+    piece
+}

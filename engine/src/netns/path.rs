@@ -1,0 +1,339 @@
+//! THE packet path: receive, route, hooks, deliver, forward, emit (`ip_input.c`, `ip_forward.c`,
+//! `ip_output.c` and their IPv6 twins).
+//!
+//! Each step asks the hook table who is next; nothing here knows a table by name. Errors that the node sends on
+//! the way are built in `answer`, what its own stack replies in `stack`.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use super::answer::Trouble;
+use super::inet::{InputRoute, LOOPBACK, Refusal};
+use super::route::RouteKind;
+use super::{DeviceKind, Netns};
+use crate::base::Hook;
+use crate::base::limits::PASSES_PER_PACKET_MAX;
+use crate::netfilter::Assume;
+use crate::packet::{DevId, Dst, Family, L4, Packet, PacketType, Skb};
+use crate::trace::{Change, Disposition, DropReason, Trace, TraceKind};
+
+/// A packet that left the node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Emitted {
+    pub dev: DevId,
+    pub packet: Packet,
+    /// Made by the node in answer to another packet.
+    pub made: bool,
+}
+
+/// The end of a packet's way, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct End {
+    pub disposition: Disposition,
+    pub because: Cow<'static, str>,
+}
+
+impl End {
+    pub(super) fn dropped(reason: DropReason, because: impl Into<Cow<'static, str>>) -> Self {
+        Self { disposition: Disposition::Dropped(reason), because: because.into() }
+    }
+
+    pub(super) fn delivered(because: impl Into<Cow<'static, str>>) -> Self {
+        Self { disposition: Disposition::Delivered, because: because.into() }
+    }
+}
+
+/// What one packet's processing writes to.
+#[derive(Debug)]
+pub(super) struct Run<'a> {
+    pub(super) trace: &'a mut Trace,
+    pub(super) assume: &'a mut Assume,
+    pub(super) emitted: &'a mut Vec<Emitted>,
+    /// How many answers deep: zero for the packet itself.
+    pub(super) depth: u32,
+    /// Times a packet went round through `lo`.
+    pub(super) passes: u32,
+}
+
+impl Netns {
+    /// A packet arrives on a device. `skb.indev` is set here.
+    pub(super) fn receive(&mut self, run: &mut Run<'_>, skb: &mut Skb, dev: DevId) -> End {
+        run.trace.record(self.now, || TraceKind::Received {
+            dev: self.inet.device(dev).name.to_string(),
+            packet: skb.packet.clone(),
+        });
+        skb.indev = Some(dev);
+        let end = self.receive_steps(run, skb, dev).unwrap_or_else(|end| end);
+        self.finish(run, skb, &end);
+        end
+    }
+
+    fn receive_steps(&mut self, run: &mut Run<'_>, skb: &mut Skb, dev: DevId) -> Result<End, End> {
+        self.sanity(skb, dev)?;
+        self.hook(run, Hook::Prerouting, skb)?;
+        // A packet that went round through `lo` still carries the route of its way out.
+        if let Some(dst) = skb.dst.filter(|d| d.local) {
+            return self.deliver(run, skb, dst);
+        }
+        let (src, dst) = (skb.packet.ip.src, skb.packet.ip.dst);
+        let route = self.inet.route_input(src, dst, dev);
+        run.trace.record(self.now, || TraceKind::Route { summary: self.describe_input(&route, dst) });
+        match route {
+            InputRoute::Local(dst) => self.deliver(run, skb, dst),
+            InputRoute::Forward { dst, redirect } => self.forward(run, skb, dst, redirect),
+            InputRoute::Refused(refusal) => Err(self.refuse(run, skb, refusal)),
+        }
+    }
+
+    /// What `ip_rcv_core` and `ip6_rcv_core` look at before the first hook, beyond what
+    /// [`Packet::parse`] refuses.
+    fn sanity(&self, skb: &Skb, dev: DevId) -> Result<(), End> {
+        let (IpAddr::V6(src), IpAddr::V6(dst)) = (skb.packet.ip.src, skb.packet.ip.dst) else {
+            return Ok(());
+        };
+        let loopback = self.inet.device(dev).is_loopback();
+        let bad = if (src.is_loopback() || dst.is_loopback()) && !loopback {
+            "::1 on a device other than lo (RFC 4291 2.5.3)"
+        } else if src.is_multicast() {
+            "the source is a multicast address"
+        } else {
+            return Ok(());
+        };
+        Err(End::dropped(DropReason::Martian, bad))
+    }
+
+    /// A route that does not let the packet on (`ip_error`, `ip6_pkt_discard`).
+    fn refuse(&mut self, run: &mut Run<'_>, skb: &mut Skb, refusal: Refusal) -> End {
+        match refusal {
+            Refusal::Martian(why) => End::dropped(DropReason::Martian, why),
+            Refusal::NotForwarding => {
+                End::dropped(DropReason::ForwardingDisabled, "not for this node, and forwarding is off")
+            }
+            Refusal::Unroutable(kind) => {
+                let (reason, because) = match kind {
+                    RouteKind::Blackhole => (DropReason::RouteType, "a blackhole route"),
+                    RouteKind::Prohibit => (DropReason::RouteType, "a prohibit route"),
+                    RouteKind::Unreachable if self.inet.has_route(skb.packet.ip.dst) => {
+                        (DropReason::RouteType, "an unreachable route")
+                    }
+                    _ => (DropReason::NoRoute, "no route to the destination"),
+                };
+                self.route_error(run, skb, kind, reason);
+                End::dropped(reason, because)
+            }
+        }
+    }
+
+    /// To the node itself.
+    fn deliver(&mut self, run: &mut Run<'_>, skb: &mut Skb, dst: Dst) -> Result<End, End> {
+        skb.dst = Some(dst);
+        self.defrag_local(run, skb)?;
+        self.hook(run, Hook::Input, skb)?;
+        Ok(self.local_stack(run, skb))
+    }
+
+    /// `ip_forward`, `ip6_forward`.
+    fn forward(&mut self, run: &mut Run<'_>, skb: &mut Skb, dst: Dst, redirect: bool) -> Result<End, End> {
+        skb.dst = Some(dst);
+        let v6 = skb.family() == Family::V6;
+        if v6 && !self.inet.sysctls.all.forwarding6 {
+            return Err(End::dropped(
+                DropReason::ForwardingDisabled,
+                "not for this node, and net.ipv6.conf.all.forwarding is 0",
+            ));
+        }
+        if skb.packet_type != PacketType::Host {
+            return Err(End::dropped(DropReason::Martian, "not addressed to this node's MAC"));
+        }
+        if skb.packet.ip.ttl <= 1 {
+            self.icmp_error(run, skb, Trouble::TimeExceeded);
+            return Err(End::dropped(
+                DropReason::TtlExceeded,
+                if v6 { "hop limit exceeded in transit" } else { "TTL exceeded in transit" },
+            ));
+        }
+        if v6 {
+            self.forward_v6_source(run, skb)?;
+        }
+        let too_long = skb.frag_max.unwrap_or(skb.packet.len_bytes() as u32) > dst.mtu;
+        if too_long && (v6 || skb.packet.ip.dont_fragment) {
+            self.icmp_error(run, skb, Trouble::TooBig { mtu: dst.mtu });
+            return Err(End::dropped(DropReason::PacketTooBig, format!("longer than the MTU {}", dst.mtu)));
+        }
+        let ttl = skb.packet.ip.ttl;
+        skb.packet.ip.ttl -= 1;
+        run.trace.record(self.now, || TraceKind::Rewrite {
+            by: "forwarding".to_owned(),
+            changes: vec![Change { field: "ttl", before: ttl.to_string(), after: (ttl - 1).to_string() }],
+        });
+        if redirect {
+            self.icmp_redirect(run, skb, dst);
+        }
+        self.hook(run, Hook::Forward, skb)?;
+        self.hook(run, Hook::Postrouting, skb)?;
+        self.emit(run, skb)?;
+        Ok(End { disposition: Disposition::Forwarded, because: self.left_through(run, skb) })
+    }
+
+    /// Sources that `ip6_forward` does not let through.
+    fn forward_v6_source(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<(), End> {
+        let IpAddr::V6(src) = skb.packet.ip.src else { return Ok(()) };
+        if src.is_unspecified() || src.is_multicast() || src.is_loopback() {
+            return Err(End::dropped(DropReason::Martian, "the source cannot be forwarded"));
+        }
+        if src.is_unicast_link_local() {
+            self.icmp_error(run, skb, Trouble::BeyondScope);
+            return Err(End::dropped(DropReason::Martian, "a link-local source does not leave its link"));
+        }
+        Ok(())
+    }
+
+    /// A packet of a local process. An unspecified source is chosen by the route.
+    pub(super) fn send_local(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> End {
+        let end = self.send_steps(run, skb).unwrap_or_else(|end| end);
+        self.finish(run, skb, &end);
+        end
+    }
+
+    fn send_steps(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<End, End> {
+        let to = skb.packet.ip.dst;
+        let routed = self.inet.route_output(to);
+        if let Ok(route) = &routed
+            && skb.packet.ip.src.is_unspecified()
+        {
+            skb.packet.ip.src = route.src;
+        }
+        if run.depth == 0 {
+            run.trace.record(self.now, || TraceKind::LocalOut { packet: skb.packet.clone() });
+        }
+        run.trace.record(self.now, || TraceKind::Route {
+            summary: self.describe_output(routed.map(|r| r.dst), to),
+        });
+        let dst = routed.map_err(no_way_out)?.dst;
+        skb.dst = Some(dst);
+        self.hook(run, Hook::Output, skb)?;
+        self.hook(run, Hook::Postrouting, skb)?;
+        self.emit(run, skb)?;
+        Ok(End { disposition: Disposition::Sent, because: self.left_through(run, skb) })
+    }
+
+    /// `ip_route_me_harder`: another route for a packet that OUTPUT changed. The source address stays.
+    pub(super) fn reroute(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<(), End> {
+        let to = skb.packet.ip.dst;
+        let routed = self.inet.route_output(to);
+        run.trace.record(self.now, || TraceKind::Route {
+            summary: self.describe_output(routed.map(|r| r.dst), to),
+        });
+        skb.dst = Some(routed.map_err(no_way_out)?.dst);
+        Ok(())
+    }
+
+    /// Out through the device of the route, or round through `lo`.
+    fn emit(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<(), End> {
+        let Some(dst) = skb.dst else {
+            return Err(End::dropped(DropReason::NoRoute, "no route at the end of the way"));
+        };
+        let device = self.inet.device(dst.dev);
+        run.trace.record(self.now, || TraceKind::Emitted {
+            dev: device.name.to_string(),
+            packet: skb.packet.clone(),
+        });
+        if dst.dev == LOOPBACK {
+            run.passes += 1;
+            if run.passes > PASSES_PER_PACKET_MAX {
+                return Err(End::dropped(DropReason::Loop, "went round through lo too often"));
+            }
+            let end = self.receive_steps_again(run, skb);
+            return Err(end);
+        }
+        if device.kind == DeviceKind::Dummy {
+            return Err(End {
+                disposition: if skb.indev.is_some() { Disposition::Forwarded } else { Disposition::Sent },
+                because: format!("left through {}, a dummy device that leads nowhere", device.name).into(),
+            });
+        }
+        let made = run.depth > 0;
+        let mtu = skb.frag_max.map_or(dst.mtu, |max| max.min(dst.mtu)) as usize;
+        if skb.packet.len_bytes() > mtu || skb.frag_max.is_some() {
+            if skb.packet.ip.dont_fragment && skb.frag_max.is_none() {
+                return Err(End::dropped(DropReason::PacketTooBig, "longer than the MTU (EMSGSIZE)"));
+            }
+            let id = self.ids.next_u32();
+            for packet in super::defrag::split(&skb.packet, mtu, id) {
+                run.emitted.push(Emitted { dev: dst.dev, packet, made });
+            }
+            return Ok(());
+        }
+        // The payload moves out: the packet is done here, only its header is still looked at.
+        let l4 = std::mem::replace(&mut skb.packet.l4, L4::Raw(Vec::new()));
+        let packet = Packet { ip: skb.packet.ip.clone(), l4 };
+        run.emitted.push(Emitted { dev: dst.dev, packet, made });
+        Ok(())
+    }
+
+    /// `loopback_xmit`: the packet comes in again, with its connection, mark and route.
+    fn receive_steps_again(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> End {
+        skb.indev = Some(LOOPBACK);
+        skb.owner = None;
+        run.trace.record(self.now, || TraceKind::Received {
+            dev: self.inet.device(LOOPBACK).name.to_string(),
+            packet: skb.packet.clone(),
+        });
+        self.receive_steps(run, skb, LOOPBACK).unwrap_or_else(|end| end)
+    }
+
+    /// The packet is done: an entry that nothing confirmed dies with it.
+    fn finish(&mut self, run: &mut Run<'_>, skb: &mut Skb, end: &End) {
+        if run.trace.on() {
+            run.trace.record(self.now, || TraceKind::End {
+                disposition: end.disposition.clone(),
+                because: end.because.to_string(),
+            });
+        }
+        self.ct.release(skb);
+    }
+
+    fn left_through(&self, run: &Run<'_>, skb: &Skb) -> Cow<'static, str> {
+        match skb.dst.filter(|_| run.trace.on()) {
+            Some(dst) => format!("left through {}", self.inet.device(dst.dev).name).into(),
+            None => Cow::Borrowed("left the node"),
+        }
+    }
+
+    fn describe_input(&self, route: &InputRoute, to: IpAddr) -> String {
+        match route {
+            InputRoute::Local(dst) if dst.broadcast => format!("{to} is a broadcast or multicast address"),
+            InputRoute::Local(_) => format!("{to} is local"),
+            InputRoute::Forward { dst, .. } => self.describe_dst(dst, to),
+            InputRoute::Refused(Refusal::Martian(why)) => (*why).to_owned(),
+            InputRoute::Refused(Refusal::NotForwarding) => {
+                format!("{to} is not local, and forwarding is off")
+            }
+            InputRoute::Refused(Refusal::Unroutable(_)) => format!("no way to {to}"),
+        }
+    }
+
+    fn describe_output(&self, dst: Result<Dst, RouteKind>, to: IpAddr) -> String {
+        match dst {
+            Ok(dst) => self.describe_dst(&dst, to),
+            Err(_) => format!("no way to {to}"),
+        }
+    }
+
+    fn describe_dst(&self, dst: &Dst, to: IpAddr) -> String {
+        let dev = &self.inet.device(dst.dev).name;
+        match dst.via {
+            Some(via) => format!("{to} via {via} dev {dev}"),
+            None => format!("{to} dev {dev}"),
+        }
+    }
+}
+
+/// What a local sender sees when there is no route.
+fn no_way_out(kind: RouteKind) -> End {
+    match kind {
+        RouteKind::Blackhole => End::dropped(DropReason::RouteType, "a blackhole route (EINVAL)"),
+        RouteKind::Prohibit => End::dropped(DropReason::RouteType, "a prohibit route (EACCES)"),
+        _ => End::dropped(DropReason::NoRoute, "no route to the destination (ENETUNREACH)"),
+    }
+}

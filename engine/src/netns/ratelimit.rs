@@ -1,0 +1,86 @@
+//! Limits on the ICMP errors that the node sends (`inet_peer_xrlim_allow`, `ip_error`).
+//!
+//! Omitted: the limit over all peers (`icmp_msgs_per_sec`, 10,000 with a burst of 10,000), which random credit
+//! makes unpredictable on purpose.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::base::Instant;
+
+/// A peer may save up this many messages (`XRLIM_BURST_FACTOR`).
+const BURST_FACTOR: u64 = 6;
+/// `ip_rt_error_burst`, `ip_rt_error_cost`: five seconds, one second.
+const ROUTE_ERROR_BURST_MS: u64 = 5000;
+const ROUTE_ERROR_COST_MS: u64 = 1000;
+/// A peer nobody heard of starts as if it had been quiet for a minute.
+const INITIAL_MS: u64 = 60_000;
+/// Peers remembered (`inet_peer_threshold` is 65,664); beyond it the quietest is forgotten.
+const PEERS_MAX: usize = 65_664;
+
+/// Saved time in milliseconds, and when it was last counted.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    tokens_ms: u64,
+    last_ms: u64,
+}
+
+/// Token buckets by peer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PeerLimits {
+    buckets: BTreeMap<IpAddr, Bucket>,
+}
+
+impl PeerLimits {
+    /// Whether another message may go to `peer`, one in `interval_ms` on average. Zero means no limit.
+    pub(super) fn allow(&mut self, peer: IpAddr, interval_ms: u32, now: Instant) -> bool {
+        let interval = u64::from(interval_ms);
+        interval == 0 || self.take(peer, interval * BURST_FACTOR, interval, now)
+    }
+
+    /// The separate limit of `ip_error`, on the same bucket.
+    pub(super) fn allow_route_error(&mut self, peer: IpAddr, now: Instant) -> bool {
+        self.take(peer, ROUTE_ERROR_BURST_MS, ROUTE_ERROR_COST_MS, now)
+    }
+
+    fn take(&mut self, peer: IpAddr, burst_ms: u64, cost_ms: u64, now: Instant) -> bool {
+        let now_ms = now.0 / 1_000_000;
+        if self.buckets.len() >= PEERS_MAX && !self.buckets.contains_key(&peer) {
+            let quietest = self.buckets.iter().min_by_key(|(_, b)| b.last_ms).map(|(peer, _)| *peer);
+            quietest.map(|gone| self.buckets.remove(&gone));
+        }
+        let bucket = self.buckets.entry(peer).or_insert(Bucket { tokens_ms: INITIAL_MS, last_ms: now_ms });
+        bucket.tokens_ms = (bucket.tokens_ms + now_ms.saturating_sub(bucket.last_ms)).min(burst_ms);
+        bucket.last_ms = now_ms;
+        let allowed = bucket.tokens_ms >= cost_ms;
+        if allowed {
+            bucket.tokens_ms -= cost_ms;
+        }
+        allowed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_errors_at_once_then_one_a_second() {
+        let (mut limits, peer) = (PeerLimits::default(), "10.0.0.1".parse().unwrap());
+        let mut sent = |ms| limits.allow(peer, 1000, Instant::from_millis(ms));
+        let burst: Vec<bool> = (0..8).map(|_| sent(0)).collect();
+        assert_eq!(burst, [true, true, true, true, true, true, false, false]);
+        assert!(!sent(999));
+        assert!(sent(1000));
+        assert!(!sent(1001));
+    }
+
+    #[test]
+    fn a_route_error_pays_twice_from_one_bucket() {
+        let (mut limits, peer) = (PeerLimits::default(), "10.0.0.1".parse().unwrap());
+        let now = Instant::ZERO;
+        let mut sent = || limits.allow_route_error(peer, now) && limits.allow(peer, 1000, now);
+        let burst: Vec<bool> = (0..4).map(|_| sent()).collect();
+        assert_eq!(burst, [true, true, false, false]);
+    }
+}

@@ -1,0 +1,153 @@
+//! The tables of a namespace: loading them, and what their rules switch on.
+
+use std::sync::Arc;
+
+use super::Netns;
+use crate::base::Hook;
+use crate::base::hook::Priority;
+use crate::netfilter::hook::Registration;
+use crate::netfilter::rule::Target;
+use crate::netfilter::xt::{Match, TargetExt};
+use crate::netfilter::{Flavour, HookTable, HookUser, Table, TableName, TableState};
+use crate::packet::Family;
+
+/// A loaded table: its program, shared between copies of the namespace, and its counters.
+#[derive(Clone, Debug)]
+pub struct LoadedTable {
+    pub table: Arc<Table>,
+    pub state: TableState,
+    /// A rule has a part that is not emulated.
+    pub(super) uncertain: bool,
+    tracks: bool,
+}
+
+/// All tables, in the order they were first loaded: that of registration.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tables {
+    pub(super) loaded: Vec<LoadedTable>,
+    /// The private list of the nat dispatcher, by family.
+    pub(super) nat: [Vec<u16>; 2],
+    pub(super) uncertain: bool,
+}
+
+impl Netns {
+    /// Loads a sealed table, replacing the one of the same flavour, family and name. `state` holds its counters.
+    pub fn load(&mut self, table: Table, state: TableState) {
+        let new = LoadedTable {
+            uncertain: table.chains.iter().flat_map(|c| &c.rules).any(|rule| {
+                rule.matches.iter().any(|b| matches!(b.m, Match::NotEmulated(_)))
+                    || matches!(rule.target, Target::Ext(TargetExt::NotEmulated(_)))
+            }),
+            tracks: needs_conntrack(&table),
+            table: Arc::new(table),
+            state,
+        };
+        match self.find(new.table.flavour, new.table.family, new.table.name) {
+            // The kernel swaps the rules of a registered table, so it keeps its place.
+            Some(at) => self.tables.loaded[usize::from(at)] = new,
+            None => self.tables.loaded.push(new),
+        }
+        self.register_hooks();
+    }
+
+    /// Index of a table in the namespace.
+    pub fn find(&self, flavour: Flavour, family: Family, name: TableName) -> Option<u16> {
+        let same =
+            |t: &LoadedTable| (t.table.flavour, t.table.family, t.table.name) == (flavour, family, name);
+        self.tables.loaded.iter().position(same).map(|at| at as u16)
+    }
+
+    /// The loaded tables, in order of registration; traces name them by their position.
+    pub fn tables(&self) -> &[LoadedTable] {
+        &self.tables.loaded
+    }
+
+    pub fn table_mut(&mut self, at: u16) -> Option<&mut LoadedTable> {
+        self.tables.loaded.get_mut(usize::from(at))
+    }
+
+    /// Whether connections of a family are tracked.
+    pub fn tracks(&self, family: Family) -> bool {
+        self.tables.loaded.iter().any(|t| t.table.family == family && t.tracks)
+    }
+
+    /// Registers everyone anew (`nf_register_net_hooks` by the tables, `nf_ct_netns_get` by the rules).
+    fn register_hooks(&mut self) {
+        let mut hooks = HookTable::default();
+        self.tables.nat = [Vec::new(), Vec::new()];
+        self.tables.uncertain = self.tables.loaded.iter().any(|t| t.uncertain);
+        for (at, loaded) in self.tables.loaded.iter().enumerate() {
+            let table = &loaded.table;
+            let user = match table.name {
+                TableName::Nat => {
+                    self.tables.nat[table.family as usize].push(at as u16);
+                    HookUser::Nat
+                }
+                TableName::Raw | TableName::Mangle | TableName::Filter | TableName::Security => {
+                    HookUser::Table(at as u16)
+                }
+            };
+            for base in table.chains.iter().filter_map(|c| c.base.as_ref()) {
+                let priority = table.name.priority(base.hook);
+                hooks.register(Registration { hook: base.hook, family: table.family, priority, user });
+            }
+        }
+        for family in [Family::V4, Family::V6] {
+            let tracks = self.tracks(family);
+            self.ct.set_enabled(family, tracks);
+            if !tracks {
+                continue;
+            }
+            let mut add =
+                |hook, priority, user| hooks.register(Registration { hook, family, priority, user });
+            for hook in [Hook::Prerouting, Hook::Output] {
+                add(hook, Priority::CONNTRACK_DEFRAG, HookUser::Defrag);
+                add(hook, Priority::CONNTRACK, HookUser::Conntrack);
+            }
+            for hook in [Hook::Input, Hook::Postrouting] {
+                add(hook, Priority::CONNTRACK_CONFIRM, HookUser::Confirm);
+            }
+        }
+        self.hooks = hooks;
+    }
+}
+
+/// Matches whose `checkentry` takes a reference on connection tracking (`nf_ct_netns_get`).
+const TRACKING_MATCHES: &[&str] =
+    &["conntrack", "state", "connmark", "connbytes", "connlimit", "connlabel", "helper", "cluster"];
+/// Targets that do; `CT --notrack` is the exception.
+const TRACKING_TARGETS: &[&str] = &[
+    "DNAT",
+    "SNAT",
+    "MASQUERADE",
+    "REDIRECT",
+    "NETMAP",
+    "CONNMARK",
+    "CONNSECMARK",
+    "CT",
+    "SYNPROXY",
+    "CLUSTERIP",
+];
+
+/// An empty nat table does not switch conntrack on; the first rule that needs it does.
+fn needs_conntrack(table: &Table) -> bool {
+    table.chains.iter().flat_map(|c| &c.rules).any(|rule| {
+        rule.matches.iter().any(|b| TRACKING_MATCHES.contains(&b.m.name()))
+            || match &rule.target {
+                Target::Ext(target) => {
+                    let mut text = String::new();
+                    if target.name() == "CT" {
+                        target.save(&mut text);
+                    }
+                    TRACKING_TARGETS.contains(&target.name()) && !text.contains("--notrack")
+                }
+                Target::None
+                | Target::Accept
+                | Target::Drop
+                | Target::Return
+                | Target::Queue
+                | Target::Jump(_)
+                | Target::Goto(_) => false,
+            }
+    })
+}
