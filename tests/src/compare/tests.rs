@@ -1,5 +1,3 @@
-//! Which differences between kernel and engine are reported, and which are let pass.
-
 use super::*;
 use crate::case::Answer;
 use crate::frame::Seen;

@@ -1,5 +1,3 @@
-//! Frames built from packets and read back.
-
 use super::*;
 use crate::replay::Protocol;
 

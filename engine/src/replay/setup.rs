@@ -1,0 +1,199 @@
+//! The set-up commands of a case, run against the node. What is not among them is refused by name.
+
+use super::build::{read_address, read_route, set_sysctl};
+use super::case::RouteSpec;
+use super::{ReplayError, show};
+use crate::netfilter::{Flavour, TableName};
+use crate::netns::{DeviceKind, Netns};
+use crate::packet::Family;
+use crate::text::xt::{self, ParseOptions, Ruleset, TableCounters};
+
+/// Runs one command line with `stdin`.
+pub fn run(netns: &mut Netns, line: &str, stdin: &str) -> Result<(), ReplayError> {
+    let words = show::words(line);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let fail = |message: String| ReplayError::new("", message);
+    match words.as_slice() {
+        [] => Err(fail("an empty command".to_owned())),
+        ["sysctl", rest @ ..] => sysctl(netns, rest).map_err(fail),
+        ["ip", rest @ ..] => ip(netns, rest).map_err(fail),
+        [name, rest @ ..] => match tool(name, "-restore") {
+            Some((family, flavour)) => restore(netns, family, flavour, rest, stdin),
+            None => Err(fail(format!("{name} is not emulated as a set-up command"))),
+        },
+    }
+}
+
+/// Family and flavour of `iptables-legacy-restore` and its kin; none for another name. Without a flavour it is
+/// nft, as on Debian.
+pub(super) fn tool(name: &str, ending: &str) -> Option<(Family, Flavour)> {
+    let stem = name.strip_suffix(ending)?;
+    let (family, rest) = match stem.strip_prefix("ip6tables") {
+        Some(rest) => (Family::V6, rest),
+        None => (Family::V4, stem.strip_prefix("iptables")?),
+    };
+    match rest {
+        "-legacy" => Some((family, Flavour::Legacy)),
+        "-nft" | "" => Some((family, Flavour::Nft)),
+        _ => None,
+    }
+}
+
+/// The loaded tables of one tool, as its text layer sees them.
+pub(super) fn ruleset(netns: &Netns, family: Family, flavour: Flavour) -> Ruleset {
+    let mut ruleset = Ruleset::new(family, flavour);
+    for loaded in netns.tables().iter().filter(|t| t.table.family == family && t.table.flavour == flavour) {
+        ruleset.counters.push(TableCounters::of(&loaded.table, &loaded.state));
+        ruleset.tables.push((*loaded.table).clone());
+    }
+    ruleset
+}
+
+fn restore(
+    netns: &mut Netns,
+    family: Family,
+    flavour: Flavour,
+    args: &[&str],
+    stdin: &str,
+) -> Result<(), ReplayError> {
+    let (mut counters, mut noflush) = (false, false);
+    let mut args = args.iter();
+    while let Some(&arg) = args.next() {
+        match arg {
+            "-c" | "--counters" => counters = true,
+            "-n" | "--noflush" => noflush = true,
+            "-w" | "--wait" | "-v" | "--verbose" => {}
+            "-W" | "--wait-interval" => _ = args.next(),
+            _ => return Err(ReplayError::new("", format!("option {arg} is not emulated"))),
+        }
+    }
+    let base = ruleset(netns, family, flavour);
+    let options = ParseOptions {
+        family: Some(family),
+        flavour: Some(flavour),
+        ignore_counters: !counters,
+        strict: true,
+        base: Some(&base),
+        noflush,
+    };
+    let (mut read, diags) = xt::parse(stdin, &options);
+    if let Some(diag) = diags.iter().find(|d| d.severity == crate::text::diag::Severity::Error) {
+        return Err(ReplayError {
+            part: String::new(),
+            place: Some((diag.line, diag.column)),
+            message: diag.message.clone(),
+        });
+    }
+    load(netns, &mut read);
+    Ok(())
+}
+
+/// Loads the tables of a ruleset that differ from what is loaded.
+pub(super) fn load(netns: &mut Netns, read: &mut Ruleset) {
+    let seed = netns.shared.seed;
+    let states = read.seal(seed);
+    let tables = std::mem::take(&mut read.tables);
+    for (table, state) in tables.into_iter().zip(states) {
+        let same = netns.find(table.flavour, table.family, table.name).is_some_and(|at| {
+            let loaded = &netns.tables()[usize::from(at)];
+            *loaded.table == table && loaded.state.rules == state.rules
+        });
+        if !same {
+            netns.load(table, state);
+        }
+    }
+}
+
+/// The order in which `iptables-nft-save` prints tables: that of their names' hash.
+const NFT_ORDER: [TableName; 5] =
+    [TableName::Mangle, TableName::Security, TableName::Raw, TableName::Filter, TableName::Nat];
+
+/// The tables in the order that iptables-save prints them: the newest first for legacy.
+pub(super) fn in_save_order(mut ruleset: Ruleset) -> Ruleset {
+    let mut pairs: Vec<_> = ruleset.tables.drain(..).zip(ruleset.counters.drain(..)).collect();
+    match ruleset.flavour {
+        Flavour::Legacy => pairs.reverse(),
+        Flavour::Nft => pairs.sort_by_key(|(table, _)| NFT_ORDER.iter().position(|n| *n == table.name)),
+    }
+    (ruleset.tables, ruleset.counters) = pairs.into_iter().unzip();
+    ruleset
+}
+
+/// `sysctl [-w] [-q] NAME=VALUE...`
+fn sysctl(netns: &mut Netns, args: &[&str]) -> Result<(), String> {
+    for arg in args.iter().filter(|a| !matches!(**a, "-w" | "-q" | "-e")) {
+        let (name, value) =
+            arg.split_once('=').ok_or_else(|| format!("expected NAME=VALUE, found {arg:?}"))?;
+        set_sysctl(netns, name, value)?;
+    }
+    Ok(())
+}
+
+/// `ip addr add`, `ip route add`, `ip link add ... type dummy|bridge`, `ip link set ... up|mtu`.
+fn ip(netns: &mut Netns, args: &[&str]) -> Result<(), String> {
+    let args = match args {
+        ["-4" | "-6", rest @ ..] => rest,
+        all => all,
+    };
+    match args {
+        ["addr" | "address" | "a", "add", address, "dev", name, ..] => {
+            let dev = netns.inet.find_device(name).ok_or_else(|| format!("Cannot find device \"{name}\""))?;
+            netns.inet.add_address(dev, read_address(address)?);
+            Ok(())
+        }
+        ["link", "add", rest @ ..] => {
+            let rest = rest.strip_prefix(&["name"]).unwrap_or(rest);
+            let [name, "type", kind, ..] = rest else {
+                return Err(format!("ip {} is not emulated", args.join(" ")));
+            };
+            let kind = match *kind {
+                "dummy" => DeviceKind::Dummy,
+                "bridge" => DeviceKind::Bridge,
+                other => return Err(format!("ip link add type {other} is not emulated")),
+            };
+            netns.inet.add_device(name, kind);
+            Ok(())
+        }
+        ["link", "set", rest @ ..] => {
+            let rest = rest.strip_prefix(&["dev"]).unwrap_or(rest);
+            match rest {
+                [_, "up"] => Ok(()),
+                [name, "mtu", mtu, ..] => {
+                    let dev = netns
+                        .inet
+                        .find_device(name)
+                        .ok_or_else(|| format!("Cannot find device \"{name}\""))?;
+                    netns.inet.device_mut(dev).mtu =
+                        mtu.parse().map_err(|_| format!("{mtu:?} is not an MTU"))?;
+                    Ok(())
+                }
+                _ => Err(format!("ip {} is not emulated", args.join(" "))),
+            }
+        }
+        ["route" | "r", "add" | "append" | "replace", rest @ ..] => {
+            let mut spec = RouteSpec::default();
+            let mut words = rest.iter();
+            while let Some(&word) = words.next() {
+                let mut value = || words.next().copied().ok_or_else(|| format!("{word}: a value is missing"));
+                match word {
+                    "via" => spec.via = Some(value()?.parse().map_err(|_| "via: not an address".to_owned())?),
+                    "src" => spec.src = Some(value()?.parse().map_err(|_| "src: not an address".to_owned())?),
+                    "dev" => spec.dev = Some(value()?.to_owned()),
+                    "metric" => spec.metric = value()?.parse().ok(),
+                    "mtu" => spec.mtu = value()?.parse().ok(),
+                    "proto" | "scope" | "protocol" => _ = value()?,
+                    "onlink" => {}
+                    "blackhole" | "unreachable" | "prohibit" | "throw" | "local" | "unicast" => {
+                        spec.kind = Some(word.to_owned());
+                    }
+                    to if spec.to.is_empty() => spec.to = to.to_owned(),
+                    other => return Err(format!("ip route: {other:?} is not emulated")),
+                }
+            }
+            let route = read_route(&netns.inet, &spec)?;
+            netns.inet.main.add(route);
+            Ok(())
+        }
+        _ => Err(format!("ip {} is not emulated", args.join(" "))),
+    }
+}

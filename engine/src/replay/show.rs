@@ -1,0 +1,115 @@
+//! The commands whose output a case may ask for. What is not among them is refused by name.
+
+use super::setup::{in_save_order, ruleset, tool};
+use crate::conntrack::Stats;
+use crate::netfilter::TableName;
+use crate::netns::Netns;
+use crate::packet::Family;
+use crate::text::xt::SaveOptions;
+
+/// Runs one command line and gives what it prints on standard output.
+pub fn run(netns: &Netns, line: &str) -> Result<String, String> {
+    let words = words(line);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] => Err("an empty command".to_owned()),
+        ["conntrack", rest @ ..] => conntrack(netns, rest),
+        ["sysctl", rest @ ..] => sysctl(netns, rest),
+        [name, rest @ ..] => match tool(name, "-save") {
+            Some((family, flavour)) => {
+                let mut options = SaveOptions::default();
+                let mut only = None;
+                let mut rest = rest.iter();
+                while let Some(&arg) = rest.next() {
+                    match arg {
+                        "-c" | "--counters" => options.counters = true,
+                        "-t" | "--table" => {
+                            let name = rest.next().copied().unwrap_or_default();
+                            let table = TableName::parse(name)
+                                .ok_or_else(|| format!("{name:?} is not a table of iptables"))?;
+                            only = Some(table);
+                        }
+                        _ => return Err(format!("option {arg} is not emulated")),
+                    }
+                }
+                let mut ruleset = in_save_order(ruleset(netns, family, flavour));
+                if let Some(only) = only {
+                    let at = ruleset.tables.iter().position(|t| t.name == only);
+                    ruleset.counters = at.map(|at| ruleset.counters.swap_remove(at)).into_iter().collect();
+                    ruleset.tables = at.map(|at| ruleset.tables.swap_remove(at)).into_iter().collect();
+                }
+                Ok(ruleset.save(&options))
+            }
+            None => Err(format!("{line:?} is not a command that can be shown")),
+        },
+    }
+}
+
+/// Splits a command line at blanks; quotes keep words together.
+pub(super) fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote, mut open) = (Vec::new(), String::new(), None, false);
+    for c in line.chars() {
+        match quote {
+            Some(q) if q == c => quote = None,
+            Some(_) => word.push(c),
+            None if c == '"' || c == '\'' => (quote, open) = (Some(c), true),
+            None if c.is_whitespace() => {
+                if open {
+                    words.push(std::mem::take(&mut word));
+                }
+                open = false;
+            }
+            None => {
+                word.push(c);
+                open = true;
+            }
+        }
+    }
+    if open {
+        words.push(word);
+    }
+    words
+}
+
+/// `conntrack -L [-f FAMILY]`, `-S`, `-C`.
+fn conntrack(netns: &Netns, args: &[&str]) -> Result<String, String> {
+    let family = match args {
+        [_, "-f", "ipv6"] | ["-f", "ipv6", _] => Family::V6,
+        [_] | [_, "-f", "ipv4"] | ["-f", "ipv4", _] => Family::V4,
+        _ => return Err(format!("conntrack {} is not emulated", args.join(" "))),
+    };
+    if args.contains(&"-L") {
+        let mut out = String::new();
+        for entry in netns.ct.entries(netns.now).filter(|e| Family::of(&e.original.src) == family) {
+            out.push_str(&entry.line(netns.now));
+            out.push('\n');
+        }
+        return Ok(out);
+    }
+    if args.contains(&"-S") {
+        return Ok(statistics(&netns.ct.stats));
+    }
+    if args.contains(&"-C") {
+        return Ok(format!("{}\n", netns.ct.count()));
+    }
+    Err(format!("conntrack {} is not emulated", args.join(" ")))
+}
+
+fn statistics(stats: &Stats) -> String {
+    let mut line = String::from("cpu=0   \t");
+    for (name, value) in stats.fields() {
+        line.push_str(&format!("{name}={value} "));
+    }
+    line.push('\n');
+    line
+}
+
+fn sysctl(netns: &Netns, args: &[&str]) -> Result<String, String> {
+    let bare = args.contains(&"-n");
+    let mut out = String::new();
+    for name in args.iter().filter(|a| !a.starts_with('-')) {
+        let value = netns.sysctl(name).ok_or_else(|| format!("sysctl {name} is not emulated"))?;
+        out.push_str(&if bare { format!("{value}\n") } else { format!("{name} = {value}\n") });
+    }
+    Ok(out)
+}
