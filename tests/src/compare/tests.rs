@@ -1,3 +1,5 @@
+//! Which differences between kernel and engine are reported, and which are let pass.
+
 use super::*;
 use crate::case::Answer;
 use crate::frame::Seen;

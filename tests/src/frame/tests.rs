@@ -1,3 +1,5 @@
+//! Frames built from packets and read back.
+
 use super::*;
 use crate::replay::Protocol;
 

@@ -32,15 +32,11 @@ pub(super) fn lint(workspace: &Workspace) -> Result<Counts> {
     Ok(counts)
 }
 
-/// Tests and documentation tests of all crates. The application is compiled for the browser only.
+/// Tests and documentation tests of all crates.
 pub(super) fn tests(workspace: &Workspace) -> Result<Counts> {
     let mut command = cargo(workspace, &["test", "--workspace", "--all-features", "--no-fail-fast"]);
     command.args(PROFILE);
-    let mut counts = Counts::read(&capture(workspace, "cargo test", "test", &mut command)?);
-    let mut command = cargo(workspace, &["test", "--workspace", "--all-features", "--doc"]);
-    command.args(PROFILE);
-    counts += Counts::read(&capture(workspace, "cargo test --doc", "doctest", &mut command)?);
-    Ok(counts)
+    Ok(Counts::read(&capture(workspace, "cargo test", "test", &mut command)?))
 }
 
 /// Crates with `wasm-bindgen-test` tests. They compile to nothing elsewhere.

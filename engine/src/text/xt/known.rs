@@ -150,3 +150,8 @@ pub(super) fn is_match(name: &str) -> bool {
 pub(super) fn is_target(name: &str) -> bool {
     TARGETS.contains(&name)
 }
+
+/// Targets that are accepted without options, and then have no effect.
+pub(super) fn does_nothing_alone(target: &str) -> bool {
+    target == "CT"
+}

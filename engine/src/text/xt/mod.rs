@@ -12,12 +12,17 @@ mod apply;
 mod build;
 mod check;
 mod fault;
+mod guess;
 mod known;
+mod lines;
 mod parse;
 mod protocols;
+mod reader;
 mod registry;
+mod repair;
 mod restore;
 mod save;
+mod shell;
 mod spec;
 mod words;
 

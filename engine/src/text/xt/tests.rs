@@ -1,5 +1,8 @@
 //! Texts in, texts and messages out.
 
+mod corpus;
+mod mutation;
+
 use super::*;
 use crate::netfilter::table::Flavour;
 use crate::packet::Family;

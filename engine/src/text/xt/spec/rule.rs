@@ -162,7 +162,8 @@ impl<'w> Reader<'_, 'w> {
             };
             let rest = &text[offset + c.len_utf8()..];
             if takes_value(option) {
-                let value = (!rest.is_empty()).then_some(rest);
+                // The tool's own slip: a value glued to its option is taken with the option's letter.
+                let value = (!rest.is_empty()).then_some(text);
                 return self.global(option, value, word, inverted);
             }
             self.global(option, None, word, inverted)?;
@@ -225,21 +226,18 @@ impl<'w> Reader<'_, 'w> {
 
     /// What the reader may have meant by an option that nothing knows.
     fn suggest(&self, name: &str) -> String {
-        let ours = self.loaded.iter().flat_map(|l| l.kind.options()).map(|o| o.name);
-        let near = ours.filter(|o| distance(o, name) <= 2).min_by_key(|o| distance(o, name));
-        if let Some(near) = near {
-            return format!(" (did you mean \"{near}\"?)");
-        }
         let owner = crate::netfilter::xt::MATCHES
             .iter()
             .filter(|m| m.spec.families.contains(&self.cx.family))
             .find(|m| registry::exact(m.spec.options, name).is_some());
-        match owner {
-            Some(m) if !self.loaded.iter().any(|l| l.name == m.spec.name) => {
-                format!(" (it belongs to \"-m {}\")", m.spec.name)
-            }
-            Some(_) | None => String::new(),
+        if let Some(owner) = owner
+            && !self.loaded.iter().any(|l| l.name == owner.spec.name)
+        {
+            return format!(" (it belongs to \"-m {}\")", owner.spec.name);
         }
+        let ours = self.loaded.iter().flat_map(|l| l.kind.options()).map(|o| o.name);
+        let near = ours.filter(|o| distance(o, name) <= 2).min_by_key(|o| distance(o, name));
+        near.map_or(String::new(), |near| format!(" (did you mean \"{near}\"?)"))
     }
 
     /// Loads the match that `-p` implies, once. True when there was one to load.

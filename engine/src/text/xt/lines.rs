@@ -1,0 +1,164 @@
+//! [`Line`]: a line as it is read, which may differ from what was pasted, and remembers where each part of it
+//! came from.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::fault::Span;
+use crate::text::diag::Place;
+
+/// A logical line.
+#[derive(Clone, Debug)]
+pub(super) struct Line<'t> {
+    pub text: Cow<'t, str>,
+    /// Number of the first physical line, from 1.
+    pub number: u32,
+    /// Characters cut off before the text.
+    indent: u32,
+    /// Where the parts of an edited line came from, in order of their position; empty when nothing was edited.
+    pieces: Vec<Piece>,
+}
+
+/// From this byte of the text on, characters stand one after the other in the original.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    from: u32,
+    line: u32,
+    /// From 0.
+    column: u32,
+}
+
+impl<'t> Line<'t> {
+    /// A physical line without the blanks around it.
+    pub(super) fn trimmed(physical: &'t str, number: u32) -> Self {
+        let text = physical.trim();
+        let cut = physical.len() - physical.trim_start().len();
+        let indent = if cut == 0 { 0 } else { physical[..cut].chars().count() as u32 };
+        Self { text: Cow::Borrowed(text), number, indent, pieces: Vec::new() }
+    }
+
+    /// A physical line as it is.
+    pub(super) const fn exact(physical: &'t str, number: u32) -> Self {
+        Self { text: Cow::Borrowed(physical), number, indent: 0, pieces: Vec::new() }
+    }
+
+    pub(super) const fn is_indented(&self) -> bool {
+        self.indent > 0
+    }
+
+    /// The place of a range of bytes in what was pasted.
+    pub(super) fn place(&self, span: Span) -> Place {
+        let (line, column) = self.origin(span.start as usize);
+        let (end_line, end_column) = self.origin(span.end as usize);
+        let len = if end_line == line { end_column.saturating_sub(column) } else { 0 };
+        Place { line, column: column + 1, len }
+    }
+
+    /// The whole line.
+    pub(super) fn whole(&self) -> Span {
+        Span { start: 0, end: self.text.len() as u32 }
+    }
+
+    /// Line and column (from 0) of a byte.
+    fn origin(&self, byte: usize) -> (u32, u32) {
+        let byte =
+            (0..=byte.min(self.text.len())).rev().find(|&b| self.text.is_char_boundary(b)).unwrap_or(0);
+        let at = self.pieces.partition_point(|p| p.from as usize <= byte);
+        let start = match at.checked_sub(1).map(|i| self.pieces[i]) {
+            Some(piece) => piece,
+            None => Piece { from: 0, line: self.number, column: self.indent },
+        };
+        (start.line, start.column + self.text[start.from as usize..byte].chars().count() as u32)
+    }
+
+    /// The line with ranges of bytes replaced. `edits` are in order and do not overlap.
+    pub(super) fn edited(&self, edits: &[(Range<usize>, &str)]) -> Line<'t> {
+        let mut text = String::with_capacity(self.text.len() + 16);
+        let mut pieces = Vec::with_capacity(2 * edits.len() + self.pieces.len() + 1);
+        let mut kept = 0;
+        for (range, with) in edits {
+            self.keep(kept..range.start, &mut text, &mut pieces);
+            let (line, column) = self.origin(range.start);
+            pieces.push(Piece { from: text.len() as u32, line, column });
+            text.push_str(with);
+            kept = range.end;
+        }
+        self.keep(kept..self.text.len(), &mut text, &mut pieces);
+        Line { text: Cow::Owned(text), number: self.number, indent: self.indent, pieces }
+    }
+
+    /// Copies a range into a new line.
+    fn keep(&self, range: Range<usize>, text: &mut String, pieces: &mut Vec<Piece>) {
+        let base = text.len();
+        let (line, column) = self.origin(range.start);
+        pieces.push(Piece { from: base as u32, line, column });
+        for piece in &self.pieces {
+            if range.start < piece.from as usize && (piece.from as usize) < range.end {
+                pieces.push(Piece { from: (base + piece.from as usize - range.start) as u32, ..*piece });
+            }
+        }
+        text.push_str(&self.text[range]);
+    }
+
+    /// This line and the next as one.
+    pub(super) fn joined(&self, next: &Line<'_>, between: &str) -> Line<'t> {
+        let mut text = String::with_capacity(self.text.len() + next.text.len() + 1);
+        let mut pieces = Vec::new();
+        self.keep(0..self.text.len(), &mut text, &mut pieces);
+        text.push_str(between);
+        next.keep(0..next.text.len(), &mut text, &mut pieces);
+        Line { text: Cow::Owned(text), number: self.number, indent: self.indent, pieces }
+    }
+
+    /// The line from a byte on.
+    pub(super) fn without_start(&self, bytes: usize) -> Line<'t> {
+        self.edited(&[(0..bytes, "")])
+    }
+}
+
+/// What a line seems to be, by its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Blank,
+    /// `#`
+    Comment,
+    /// `*table`, `:chain`, `-A ...`, `[1:2] -A ...`, `COMMIT`.
+    Ruleset,
+    /// Anything else: a prompt, prose, the rest of a wrapped line.
+    Other,
+}
+
+/// The shape of a line without blanks around it.
+pub(super) fn shape(text: &str) -> Shape {
+    let bytes = text.as_bytes();
+    match bytes.first() {
+        None => Shape::Blank,
+        Some(b'#') => Shape::Comment,
+        Some(b':') if bytes.len() > 1 && !bytes[1].is_ascii_whitespace() => Shape::Ruleset,
+        Some(b'*') => {
+            let name = text[1..].split_ascii_whitespace().next().unwrap_or_default();
+            let letters = name.bytes().all(|b| b.is_ascii_lowercase());
+            if letters && !name.is_empty() { Shape::Ruleset } else { Shape::Other }
+        }
+        Some(b'[') => {
+            let counters = text.find(']').map(|end| &text[1..end]);
+            let digits = |c: &str| c.bytes().all(|b| b.is_ascii_digit() || b == b':') && c.contains(':');
+            if counters.is_some_and(digits) { Shape::Ruleset } else { Shape::Other }
+        }
+        Some(b'-') if is_command(bytes) => Shape::Ruleset,
+        Some(b'C') if text == "COMMIT" => Shape::Ruleset,
+        Some(_) => Shape::Other,
+    }
+}
+
+/// Whether a line begins with an option that names a command: only such a line begins a rule; others go on
+/// with the line before.
+fn is_command(bytes: &[u8]) -> bool {
+    match bytes {
+        [b'-', letter, b' ' | b'\t', ..] | [b'-', letter] => b"ADICRNXFPEZLS".contains(letter),
+        [b'-', b'-', rest @ ..] => ["append", "insert", "delete", "new-chain", "policy", "flush", "replace"]
+            .iter()
+            .any(|name| rest.starts_with(name.as_bytes())),
+        _ => false,
+    }
+}

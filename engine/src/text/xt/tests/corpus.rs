@@ -1,0 +1,103 @@
+//! Public dumps and broken pastes of `../shared/peer/dumps`, which are not part of the project: skipped, saying
+//! so, where they are absent.
+
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::netfilter::table::TableName;
+
+/// The files of a folder of the shared dumps, by name.
+fn dumps(folder: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/peer/dumps").join(folder);
+    let Ok(entries) = std::fs::read_dir(&root) else {
+        println!("skipped: no {folder} dumps beside the repository");
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries.map(|e| e.unwrap().path()).collect();
+    paths.sort();
+    let name = |p: &Path| p.file_name().unwrap().to_string_lossy().into_owned();
+    paths.iter().map(|p| (name(p), std::fs::read_to_string(p).unwrap())).collect()
+}
+
+/// The rule, chain and table lines of a text.
+fn body(text: &str) -> Vec<&str> {
+    text.lines().map(str::trim_end).filter(|l| !l.is_empty() && !l.starts_with('#')).collect()
+}
+
+#[test]
+fn public_dumps_load_without_an_error_and_print_stably() {
+    for (name, text) in dumps("iptables-save") {
+        let (ruleset, diags) = parse(&text, &ParseOptions::default());
+        let errors: Vec<_> = diags.iter().filter(|d| d.severity == Severity::Error).collect();
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+        let family = if name.contains(".ip6.") { Family::V6 } else { Family::V4 };
+        assert_eq!(ruleset.family, family, "{name}");
+        let rules = body(&text).iter().filter(|l| l.starts_with('-') || l.starts_with('[')).count();
+        assert_eq!(ruleset.rule_count(), rules, "{name}");
+        let saved = ruleset.save(&SaveOptions { counters: true, date: None });
+        let (again, _) = parse(&saved, &ParseOptions { family: Some(family), ..Default::default() });
+        assert_eq!(again.save(&SaveOptions { counters: true, date: None }), saved, "{name}");
+    }
+}
+
+/// The messages about a broken paste, `severity line: message`.
+fn messages(text: &str) -> (Ruleset, Vec<String>) {
+    let (ruleset, diags) = parse(text, &ParseOptions::default());
+    let lines = diags
+        .iter()
+        .filter(|d| !d.message.starts_with("not emulated"))
+        .map(|d| format!("{:?} {}: {}", d.severity, d.line, d.message))
+        .collect();
+    (ruleset, lines)
+}
+
+#[test]
+fn each_broken_paste_gets_the_reasonable_answer() {
+    for (name, text) in dumps("malformed") {
+        let (ruleset, said) = messages(&text);
+        let has =
+            |what: &str| assert!(said.iter().any(|m| m.contains(what)), "{name}: no {what:?} in {said:#?}");
+        let errors = said.iter().filter(|m| m.starts_with("Error")).count();
+        let table = |name| ruleset.table(name).unwrap();
+        match &name[..2] {
+            "01" => {
+                has("Note 1: left out: no part of a ruleset");
+                has("wrapped");
+                assert_eq!(errors, 0, "{said:#?}");
+                let saved = ruleset.save(&SaveOptions::default());
+                assert!(saved.contains("--dport 443 -j DNAT --to-destination 192.168.1.1:22\n"), "{saved}");
+            }
+            "02" => {
+                has("indentation left out");
+                has("Warning 9: -j CT without an option does nothing; was the line cut?");
+                assert_eq!((errors, table(TableName::Raw).chains.len()), (0, 4));
+            }
+            "03" => {
+                has("Note 3: a blank between * and the table's name");
+                assert_eq!((errors, ruleset.rule_count()), (0, 18), "{said:#?}");
+            }
+            "06" => {
+                has("left out what a log put before the line");
+                assert_eq!((errors, ruleset.rule_count()), (0, 19), "{said:#?}");
+            }
+            "08" => {
+                has("typographic quotes");
+                has("a remark at the end of the line left out");
+                has("read as table nat");
+                has("chain KUBE-MARK-MASQ is not in the text");
+                assert_eq!((errors, ruleset.rule_count()), (0, 6), "{said:#?}");
+            }
+            "09" => {
+                has("typographic quotes, dashes");
+                has("unknown option \"--dports\" (it belongs to \"-m multiport\")");
+                assert_eq!(errors, 5, "{said:#?}");
+            }
+            "12" => {
+                has("Note 1: left out: no part of a ruleset");
+                has("chain KUBE-MARK-DROP is not in the text");
+                assert_eq!((errors, ruleset.rule_count()), (0, 8), "{said:#?}");
+            }
+            _ => panic!("no expectation for {name}"),
+        }
+    }
+}
