@@ -9,23 +9,36 @@ use super::{L4Part, Tuple};
 use crate::base::Instant;
 use crate::packet::{Family, proto};
 
+/// What the end and the seconds of the line depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineForm {
+    /// `conntrack -L`: the time left, the mark always, the zone if set, the references.
+    List,
+    /// `conntrack -E`: the mark only if set, no references.
+    Event,
+    /// `conntrack -E` of an entry that ended by timeout: as [`Self::Event`], without time.
+    EventExpired,
+    /// `/proc/net/nf_conntrack`: the zone always, one reference more for the one who reads.
+    Proc,
+}
+
 impl Entry {
     /// As `conntrack -L` shows it at `now`.
     pub fn line(&self, now: Instant) -> String {
         let mut line = String::new();
         // Writing to a String cannot fail.
-        let _ = self.write(&mut line, Some(self.remaining(now).as_secs()), " use=1");
+        let _ = self.write(&mut line, LineForm::List, now);
         line
     }
 
-    /// Writes the line: seconds left if given, and `tail` at the end.
+    /// Writes the line, without the family columns that some forms have before it.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn write(&self, out: &mut impl Write, secs: Option<u64>, tail: &str) -> fmt::Result {
+    pub fn write(&self, out: &mut impl Write, form: LineForm, now: Instant) -> fmt::Result {
         write!(out, "{:<8} {}", proto_name(self.original.proto), self.original.proto)?;
-        if let Some(secs) = secs {
-            write!(out, " {secs}")?;
+        if form != LineForm::EventExpired {
+            write!(out, " {}", self.remaining(now).as_secs())?;
         }
         if let Some(state) = self.state_name() {
             write!(out, " {state}")?;
@@ -40,7 +53,18 @@ impl Entry {
         if self.status.has(Status::ASSURED) {
             out.write_str(" [ASSURED]")?;
         }
-        out.write_str(tail)
+        let always = matches!(form, LineForm::List | LineForm::Proc);
+        if always || self.mark != 0 {
+            write!(out, " mark={}", self.mark)?;
+        }
+        if form == LineForm::Proc || self.zone != 0 {
+            write!(out, " zone={}", self.zone)?;
+        }
+        match form {
+            LineForm::List => out.write_str(" use=1"),
+            LineForm::Proc => out.write_str(" use=2"),
+            LineForm::Event | LineForm::EventExpired => Ok(()),
+        }
     }
 
     /// Name of the state, for protocols that have one.

@@ -59,4 +59,6 @@ pub enum CtVerdict {
 }
 
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;

@@ -4,11 +4,14 @@ use super::entry::{Entry, Status};
 use super::event::{CtEvent, EventKind, EventMask};
 use super::index::Index;
 use super::{Config, Direction, Knob, Stats, Tuple};
-use crate::base::{Instant, KernelVersion, Rng};
+use crate::base::{Duration, Instant, KernelVersion, Rng};
 use crate::packet::{CtInfo, CtRef, Family, Skb};
 
 /// Slots that a new connection looks at to free expired entries: the background worker's share.
 const SWEEP_PER_NEW: usize = 2;
+
+/// Shortest interval of the background worker (`GC_SCAN_INTERVAL_MIN`).
+const COLLECT_EVERY: Duration = Duration::from_secs(1);
 
 /// All connections of one network namespace.
 #[derive(Clone, Debug)]
@@ -31,6 +34,7 @@ pub struct Conntrack {
     /// Entries allocated, unconfirmed and dying ones included (`nf_conntrack_count`).
     count: u32,
     sweep_at: usize,
+    collected_at: Instant,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -64,6 +68,7 @@ impl Conntrack {
             events: Vec::new(),
             count: 0,
             sweep_at: 0,
+            collected_at: Instant::ZERO,
         }
     }
 
@@ -230,8 +235,16 @@ impl Conntrack {
         self.attach(answer, at, info);
     }
 
+    /// A full table: the background worker would have collected what expired in the last second.
+    pub(super) fn collect_if_due(&mut self, now: Instant) {
+        if now.since(self.collected_at) >= COLLECT_EVERY {
+            self.collect(now);
+        }
+    }
+
     /// Collects every expired entry, as the background worker does in time.
     pub fn collect(&mut self, now: Instant) {
+        self.collected_at = now;
         for slot in 0..self.slots.len() {
             self.collect_slot(slot, now);
         }
@@ -308,7 +321,7 @@ impl Conntrack {
         if self.kernel < KernelVersion::V6_12 {
             return;
         }
-        let timeout = crate::base::Duration::from_secs(u64::from(self.config.value(Knob::TcpClose)));
+        let timeout = Duration::from_secs(u64::from(self.config.value(Knob::TcpClose)));
         if let Some(entry) = skb.ct.and_then(|at| self.entry_mut(at)) {
             super::tcp::set_closing(entry, now, timeout);
         }

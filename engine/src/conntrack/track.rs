@@ -188,7 +188,7 @@ impl Conntrack {
         self.sweep(now);
         let max = self.config.value(Knob::Max);
         if max != 0 && self.count() >= max {
-            self.collect(now);
+            self.collect_if_due(now);
             if self.count() >= max && !self.early_drop(original.hash(zone, self.hash_seed), now) {
                 return Err(NoEntry::TableFull);
             }

@@ -217,10 +217,6 @@ fn decide(
             Reset::InWindow => skip_window = true,
             Reset::Check => {}
             Reset::Inexact => to = from,
-            Reset::InexactInWindow => {
-                to = from;
-                skip_window = true;
-            }
         },
         State::None
         | State::SynSent
@@ -234,7 +230,7 @@ fn decide(
     }
     if !skip_window {
         match window::fits(p, tcp, kind, segment, explain) {
-            Fit::Accept => {}
+            Fit::Accept | Fit::Liberal => {}
             Fit::Ignore => return Decision::Pass,
             Fit::Invalid => return Decision::OutOfWindow(kind),
         }
@@ -267,7 +263,10 @@ fn ignore(
                 ..SideFlags::default()
             },
         };
-        tcp.seen[p.dir as usize] = Side::default();
+        // Liberal stays: the connection may have been joined midway.
+        let liberal = tcp.seen[p.dir as usize].flags.liberal;
+        tcp.seen[p.dir as usize] =
+            Side { flags: SideFlags { liberal, ..SideFlags::default() }, ..Side::default() };
         tcp.last.expects_challenge = false;
         explain.say(|| "the SYN+ACK answers a SYN that was ignored: back in step, SYN_RECV".to_owned());
         return Some((State::SynSent, State::SynRecv));
@@ -322,7 +321,6 @@ enum Reset {
     Check,
     /// The window decides; the state stays, for the endpoint will answer with a challenge ACK.
     Inexact,
-    InexactInWindow,
 }
 
 /// The RST rules, in the kernel's order.
@@ -341,7 +339,6 @@ fn reset(
     let other = &tcp.seen[p.dir.other() as usize];
     let seq = segment.seq;
     let established = from == State::Established && status.has(Status::ASSURED);
-    let mut inexact = false;
     if other.flags.has_max_ack && tcp.last.kind != Kind::Syn {
         if seq == 0 && !established {
             return Reset::Check;
@@ -372,21 +369,24 @@ fn reset(
                 from.name()
             )
         });
-        inexact = true;
+        return Reset::Inexact;
     }
-    let answers_ignored = (status.has(Status::SEEN_REPLY) && tcp.last.kind == Kind::Syn)
-        || (!status.has(Status::ASSURED) && tcp.last.kind == Kind::Ack);
+    // A RST for a SYN or a half-open connection's ACK that was let through.
+    let answers_ignored = match tcp.last.kind {
+        // 6.18.44 wants it from the side the SYN went to.
+        Kind::Syn => status.has(Status::SEEN_REPLY) && !tcp.last.is_dir(p.dir),
+        Kind::Ack => !status.has(Status::ASSURED),
+        Kind::SynAck | Kind::Fin | Kind::Rst | Kind::None => false,
+    };
     let answers_challenge = from == State::SynSent
         && tcp.last.kind == Kind::Ack
         && tcp.last.dir == Some(Direction::Reply)
         && seq == tcp.last.ack
         && p.kernel >= KernelVersion::V6_12;
-    let skip = (answers_ignored && segment.ack == tcp.last.end) || answers_challenge;
-    match (inexact, skip) {
-        (false, false) => Reset::Check,
-        (false, true) => Reset::InWindow,
-        (true, false) => Reset::Inexact,
-        (true, true) => Reset::InexactInWindow,
+    if (answers_ignored && segment.ack == tcp.last.end) || answers_challenge {
+        Reset::InWindow
+    } else {
+        Reset::Check
     }
 }
 
@@ -484,12 +484,18 @@ fn remember_invalid(p: &Packeted<'_>, entry: &mut Entry, kind: Kind, explain: &m
 
 /// A RST that REJECT sends moves a confirmed connection to CLOSE (`nf_ct_set_closing`).
 pub(super) fn set_closing(entry: &mut Entry, now: Instant, timeout: Duration) {
-    if !entry.is_confirmed() || entry.status.has(Status::FIXED_TIMEOUT) {
+    if !entry.is_confirmed() {
         return;
     }
+    let fixed = entry.status.has(Status::FIXED_TIMEOUT);
     let Proto::Tcp(tcp) = &mut entry.proto else { return };
-    tcp.state = State::Close;
+    if std::mem::replace(&mut tcp.state, State::Close) == State::Close || fixed {
+        return;
+    }
     entry.expires = now + timeout;
     entry.timeout = timeout;
     entry.note(EventMask::PROTOINFO);
 }
+
+#[cfg(test)]
+mod tests;

@@ -48,6 +48,8 @@ pub struct Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     Accept,
+    /// Out of the window, but nobody is to mind: pass, and learn nothing from it.
+    Liberal,
     /// Pass and translate, change nothing.
     Ignore,
     Invalid,
@@ -154,13 +156,9 @@ pub(super) fn fits(
         end = sender.end;
     }
 
-    let fit = judge(p, sender, receiver, seq, end, sack, explain);
+    let fit = judge(p, sender, receiver, Numbers { seq, end, sack }, explain);
     if fit != Fit::Accept {
         return fit;
-    }
-    if !bounds_hold(sender, receiver, seq, end, sack) {
-        // Liberal: it passes, and nothing is learned from it.
-        return Fit::Accept;
     }
 
     if !syn {
@@ -207,104 +205,104 @@ fn join_midway(sender: &mut Side, receiver: &mut Side, end: u32, window: u32, sa
     }
 }
 
-/// Lower bounds of sequence and acknowledgement: one below the least value that is fresh.
-const fn lower_bounds(sender: &Side, receiver: &Side) -> (u32, u32) {
-    let tolerance = if sender.max_window > MAX_ACK_WINDOW { sender.max_window } else { MAX_ACK_WINDOW };
-    let seq = sender.end.wrapping_sub(receiver.max_window).wrapping_sub(1);
-    let ack = receiver.end.wrapping_sub(tolerance).wrapping_sub(1);
-    (seq, ack)
-}
-
-fn bounds_hold(sender: &Side, receiver: &Side, seq: u32, end: u32, sack: u32) -> bool {
-    let (seq_low, ack_low) = lower_bounds(sender, receiver);
-    before(seq, sender.max_end.wrapping_add(1))
-        && before(sack, receiver.end.wrapping_add(1))
-        && (receiver.max_window == 0 || after(end, seq_low))
-        && after(sack, ack_low)
-}
-
-/// The four conditions; the first that fails decides.
-fn judge(
-    p: &Packeted<'_>,
-    sender: &mut Side,
-    receiver: &Side,
+/// Sequence numbers of a segment, as they are judged.
+#[derive(Clone, Copy)]
+struct Numbers {
     seq: u32,
     end: u32,
+    /// Highest number acknowledged, SACK blocks included.
     sack: u32,
-    explain: &mut Explain,
-) -> Fit {
-    let (seq_low, ack_low) = lower_bounds(sender, receiver);
-    let seq_max = sender.max_end;
+}
+
+/// The four conditions, in arithmetic modulo 2^32; the first that fails decides.
+fn judge(p: &Packeted<'_>, sender: &mut Side, receiver: &Side, n: Numbers, explain: &mut Explain) -> Fit {
+    // The lower bounds are one below the least value that is fresh.
+    let seq_low = sender.end.wrapping_sub(receiver.max_window).wrapping_sub(1);
+    let ack_low = receiver.end.wrapping_sub(sender.max_window.max(MAX_ACK_WINDOW)).wrapping_sub(1);
+    let seq_high = sender.max_end.wrapping_add(1);
+    let ack_high = receiver.end.wrapping_add(1);
     let not_beyond = explain.check(
-        before(seq, seq_max.wrapping_add(1)),
+        before(n.seq, seq_high),
         "I seq",
-        || seq.to_string(),
-        || format!("<= {seq_max}, the end of the window that was offered"),
-    );
-    let acks_seen = explain.check(
-        before(sack, receiver.end.wrapping_add(1)),
-        "III ack",
-        || sack.to_string(),
-        || format!("<= {}, the end of what the other side sent", receiver.end),
+        || n.seq.to_string(),
+        || format!("<= {}, the end of the window that was offered", sender.max_end),
     );
     let not_old = explain.check(
-        receiver.max_window == 0 || after(end, seq_low),
+        receiver.max_window == 0 || after(n.end, seq_low),
         "II end",
-        || end.to_string(),
+        || n.end.to_string(),
         || format!(">= {}, one window behind the newest data", seq_low.wrapping_add(1)),
     );
+    let ack_seen = explain.check(
+        before(n.sack, ack_high),
+        "III ack",
+        || n.sack.to_string(),
+        || format!("<= {}, the end of what the other side sent", receiver.end),
+    );
     let ack_fresh = explain.check(
-        after(sack, ack_low),
+        after(n.sack, ack_low),
         "IV ack",
-        || sack.to_string(),
+        || n.sack.to_string(),
         || format!(">= {}, not absurdly late", ack_low.wrapping_add(1)),
     );
-    let three_answers = p.kernel >= KernelVersion::V6_1;
-    let fit = if !not_beyond {
-        let overshoot = end.wrapping_sub(seq_max).wrapping_add(1);
+    let overshoot = n.end.wrapping_sub(sender.max_end).wrapping_add(1);
+    // Before 6.1 there were two answers: what is ignored now was invalid.
+    let lenient = p.kernel >= KernelVersion::V6_1;
+    let (fit, why) = if !not_beyond {
         let moderate = receiver.max_window != 0 && overshoot <= receiver.max_window;
-        if three_answers && not_old && acks_seen && ack_fresh && moderate {
-            // Should the other side acknowledge it, that acknowledgement must not look like one of data
-            // never seen.
-            sender.end = end;
+        if not_old && ack_seen && ack_fresh && moderate && lenient {
+            // Should the other side acknowledge it, that must not look like an ACK of data never seen.
+            sender.end = n.end;
             sender.flags.unacknowledged = true;
-            explain.say(|| format!("IGNORED: {overshoot} bytes more than expected"));
-            Fit::Ignore
+            (Fit::Ignore, Why::Overshoot(overshoot))
         } else {
-            explain.say(|| {
-                format!(
-                    "INVALID: SEQ is over upper bound {} (over the window of the receiver)",
-                    seq_max.wrapping_add(1)
-                )
-            });
-            Fit::Invalid
+            (Fit::Invalid, Why::SeqOver(seq_high))
         }
-    } else if !acks_seen {
-        explain.say(|| {
-            format!(
-                "INVALID: ACK is over upper bound {} (ACKed data not seen yet)",
-                receiver.end.wrapping_add(1)
-            )
-        });
-        Fit::Invalid
+    } else if !ack_seen {
+        (Fit::Invalid, Why::AckOver(ack_high))
     } else if !not_old {
-        explain.say(|| {
-            format!("IGNORED: SEQ is under lower bound {seq_low} (already ACKed data retransmitted)")
-        });
-        if three_answers { Fit::Ignore } else { Fit::Invalid }
+        (if lenient { Fit::Ignore } else { Fit::Invalid }, Why::SeqUnder(seq_low))
     } else if !ack_fresh {
-        explain.say(|| format!("IGNORED: ACK is under lower bound {ack_low} (possibly overly delayed)"));
-        if three_answers { Fit::Ignore } else { Fit::Invalid }
+        (if lenient { Fit::Ignore } else { Fit::Invalid }, Why::AckUnder(ack_low))
     } else {
         return Fit::Accept;
     };
-    let liberal = sender.flags.liberal || p.config.on(Knob::TcpBeLiberal);
-    if liberal {
-        explain.say(|| "out of window, accepted: liberal".to_owned());
-        return Fit::Accept;
-    }
-    if fit == Fit::Invalid && explain.why.on && explain.summary.starts_with("IGNORED") {
-        explain.summary = explain.summary.replacen("IGNORED", "INVALID", 1);
-    }
+    let fit = if sender.flags.liberal || p.config.on(Knob::TcpBeLiberal) { Fit::Liberal } else { fit };
+    explain.say(|| why.sentence(fit));
     fit
+}
+
+/// Which condition failed, in the kernel's words of `nf_conntrack_log_invalid`.
+#[derive(Clone, Copy)]
+enum Why {
+    Overshoot(u32),
+    SeqOver(u32),
+    AckOver(u32),
+    SeqUnder(u32),
+    AckUnder(u32),
+}
+
+impl Why {
+    fn sentence(self, fit: Fit) -> String {
+        let verdict = match fit {
+            Fit::Accept | Fit::Liberal => "accepted, though (liberal)",
+            Fit::Ignore => "ignored: passed and translated, nothing changes",
+            Fit::Invalid => "INVALID",
+        };
+        match self {
+            Self::Overshoot(bytes) => format!("{verdict}: {bytes} bytes more than expected"),
+            Self::SeqOver(bound) => {
+                format!("{verdict}: SEQ is over upper bound {bound} (over the window of the receiver)")
+            }
+            Self::AckOver(bound) => {
+                format!("{verdict}: ACK is over upper bound {bound} (ACKed data not seen yet)")
+            }
+            Self::SeqUnder(bound) => {
+                format!("{verdict}: SEQ is under lower bound {bound} (already ACKed data retransmitted)")
+            }
+            Self::AckUnder(bound) => {
+                format!("{verdict}: ACK is under lower bound {bound} (possibly overly delayed)")
+            }
+        }
+    }
 }
