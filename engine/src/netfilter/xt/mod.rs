@@ -59,6 +59,7 @@ pub use ext::{
 pub use not_emulated::NotEmulated;
 pub use ports::PortTest;
 pub use recent::Lists as RecentLists;
+pub use statistic::Statistic;
 pub use tcp::Tcp;
 pub use udp::Udp;
 

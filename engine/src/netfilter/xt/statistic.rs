@@ -20,8 +20,19 @@ pub enum Mode {
 }
 
 impl Statistic {
+    /// Draws and thresholds are below this: 2^31.
+    pub const SCALE: u64 = 1 << 31;
+
+    /// The draw must be below this for the rule to match; none for `nth` and for an inverted test.
+    pub const fn threshold(&self) -> Option<u32> {
+        match self.mode {
+            Mode::Random { threshold } if !self.inverted => Some(threshold),
+            Mode::Random { .. } | Mode::Nth { .. } => None,
+        }
+    }
+
     /// The probability as stored, in the fixed point that iptables-save prints.
-    fn probability_text(threshold: u32) -> String {
+    pub fn probability_text(threshold: u32) -> String {
         format!("{:.11}", f64::from(threshold) / SCALE)
     }
 }
