@@ -72,7 +72,16 @@ fn bundle(workspace: &Workspace, mode: Mode) -> Result<()> {
         }
     };
     must(workspace, title, "trunk", &mut command)?;
+    lessons(workspace)?;
     stamp_build_id(workspace)
+}
+
+/// Checks every lesson on the engine and writes its page and its compiled form beside the app.
+fn lessons(workspace: &Workspace) -> Result<()> {
+    let mut command = Command::new("cargo");
+    command.args(["run", "--locked", "--profile", "fast", "--package", "chainwalk-lessons", "--"]);
+    command.arg(workspace.dist().join("lessons")).current_dir(workspace.root());
+    must(workspace, "lessons, run and checked", "lessons", &mut command)
 }
 
 /// The id is a hash of the engine and the page, so equal sources give an equal `dist/`.

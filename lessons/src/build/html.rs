@@ -1,0 +1,39 @@
+//! Markdown to HTML, and text to HTML. Raw HTML in a lesson is escaped, so a page holds only what we write.
+
+use pulldown_cmark::{Event, Options, Parser, html};
+
+/// Text made safe for element content and double-quoted attributes.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// A passage: paragraphs, lists, tables, headings.
+pub(super) fn passage(markdown: &str) -> String {
+    let events = Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| match event {
+        Event::Html(raw) | Event::InlineHtml(raw) => Event::Text(raw),
+        other => other,
+    });
+    let mut out = String::with_capacity(markdown.len() * 3 / 2);
+    html::push_html(&mut out, events);
+    out
+}
+
+/// A phrase: the same, without the paragraph around a single one.
+pub(super) fn phrase(markdown: &str) -> String {
+    let out = passage(markdown);
+    let inner = out.trim().strip_prefix("<p>").and_then(|rest| rest.strip_suffix("</p>"));
+    match inner {
+        Some(inner) if !inner.contains("<p>") => inner.to_owned(),
+        _ => out.trim().to_owned(),
+    }
+}
