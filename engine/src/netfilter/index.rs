@@ -101,9 +101,10 @@ fn exact(test: &Option<Not<Net>>) -> Option<u128> {
 fn exact_port(rule: &Rule) -> Option<PortKey> {
     for bound in &rule.matches {
         match &bound.m {
+            // The kernel loads them only behind `-p` with their protocol.
+            Match::Tcp(tcp) => return tcp.dport.exact().map(|port| (proto::TCP, port)),
+            Match::Udp(udp) => return udp.dport.exact().map(|port| (proto::UDP, port)),
             Match::Comment(_) => {}
-            Match::Tcp(m) => return Some((proto::TCP, m.dport.exact()?)),
-            Match::Udp(m) => return Some((proto::UDP, m.dport.exact()?)),
             _ => return None,
         }
     }
