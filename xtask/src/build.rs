@@ -81,7 +81,8 @@ fn lessons(workspace: &Workspace) -> Result<()> {
     let mut command = Command::new("cargo");
     command.args(["run", "--locked", "--profile", "fast", "--package", "chainwalk-lessons", "--"]);
     command.arg(workspace.dist().join("lessons")).current_dir(workspace.root());
-    must(workspace, "lessons, run and checked", "lessons", &mut command)
+    must(workspace, "lessons, run and checked", "lessons", &mut command)?;
+    Ok(())
 }
 
 /// The id is a hash of the engine and the page, so equal sources give an equal `dist/`.
