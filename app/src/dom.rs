@@ -83,3 +83,33 @@ impl Drop for Timer {
         window().clear_timeout_with_handle(self.id);
     }
 }
+
+/// Moves the focus to the element with this id.
+pub fn focus_id(id: &str) {
+    let element = window().document().and_then(|document| document.get_element_by_id(id));
+    // SVG elements focus through their own interface; both have `focus`.
+    if let Some(element) = element
+        && let Ok(focus) = js_sys::Reflect::get(&element, &"focus".into())
+        && let Ok(focus) = focus.dyn_into::<js_sys::Function>()
+    {
+        let _ = focus.call0(&element);
+    }
+}
+
+/// Whether a media query holds, now and whenever it changes.
+#[yew::hook]
+pub fn use_media(query: &'static str) -> bool {
+    let list = yew::use_memo(query, |query| window().match_media(query).ok().flatten());
+    let holds = yew::use_state(|| list.as_ref().as_ref().is_some_and(web_sys::MediaQueryList::matches));
+    {
+        let (list, holds) = (list.clone(), holds.setter());
+        yew::use_effect_with(query, move |_| {
+            let listener = list.as_ref().clone().map(|list| {
+                let target = list.clone();
+                Listener::new(&target, "change", move |_| holds.set(list.matches()))
+            });
+            move || drop(listener)
+        });
+    }
+    *holds
+}

@@ -1,1 +1,3 @@
 //! Figures drawn as SVG, each with an equal table beside it.
+
+pub mod river;

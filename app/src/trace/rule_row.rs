@@ -1,0 +1,78 @@
+//! One rule as a row: number, text, and why it matched or not.
+
+use chainwalk_engine::view::{CheckView, RuleFate, RuleRow};
+use yew::prelude::*;
+
+/// What a row shows.
+pub(super) struct Row<'a> {
+    pub(super) number: u32,
+    /// Rules in the chain.
+    pub(super) of: u32,
+    /// Absent until its page has arrived.
+    pub(super) rule: Option<&'a RuleRow>,
+    /// The walk has not come here at this step.
+    pub(super) is_ahead: bool,
+    pub(super) is_current: bool,
+    pub(super) is_selected: bool,
+    pub(super) onclick: Callback<MouseEvent>,
+}
+
+/// The row's id, for `aria-activedescendant`.
+pub(super) fn id(number: u32) -> String {
+    format!("rule-{number}")
+}
+
+/// Draws the row.
+pub(super) fn row(row: &Row<'_>) -> Html {
+    let fate = match row.rule {
+        Some(rule) if !row.is_ahead => rule.fate,
+        _ => RuleFate::NotReached,
+    };
+    let (class, glyph, word) = match fate {
+        RuleFate::NotReached => ("rule-ahead", "", if row.is_ahead { "not walked" } else { "not reached" }),
+        RuleFate::Passed => ("rule-passed", "✕", "no match"),
+        RuleFate::Matched => ("rule-matched", "✓", "matches"),
+        RuleFate::Uncertain => ("rule-uncertain", "?", "uncertain"),
+    };
+    let classes = classes!("rule", class, row.is_current.then_some("rule-current"));
+    html! {
+        <li key={row.number} id={id(row.number)} role="option" class={classes} aria-selected={row.is_selected.to_string()}
+            aria-posinset={row.number.to_string()} aria-setsize={row.of.to_string()} onclick={row.onclick.clone()}>
+            <span class="rule-number">{ row.number }</span>
+            <span class="rule-glyph" aria-hidden="true">{ glyph }</span>
+            <span class="rule-body">
+                { match row.rule {
+                    None => html! { <span class="rule-text muted">{ "…" }</span> },
+                    Some(rule) => html! {
+                        <>
+                            <span class="rule-text">{ &rule.text }</span>
+                            <span class="rule-why">
+                                <span class="hidden">{ word }{ ": " }</span>
+                                { if fate == RuleFate::NotReached { html! {} } else { why(rule) } }
+                                { for rule.not_emulated.iter().map(|name| html! {
+                                    <span class="not-emulated">{ "not emulated: " }{ name }</span>
+                                }) }
+                            </span>
+                        </>
+                    },
+                } }
+            </span>
+        </li>
+    }
+}
+
+/// The deciding check of a rule that did not match; all checks of one that did.
+fn why(rule: &RuleRow) -> Html {
+    if let Some(failed) = rule.checks.iter().find(|check| check.pass == Some(false)) {
+        return html! { <span>{ format!("{} is {}, wanted {}", failed.field, failed.have, failed.want) }</span> };
+    }
+    if rule.checks.is_empty() {
+        return html! { <span>{ "no condition" }</span> };
+    }
+    let passed: Vec<_> = rule.checks.iter().filter(|check| check.pass == Some(true)).map(passed).collect();
+    html! { <span>{ passed.join(" · ") }</span> }
+}
+
+fn passed(check: &CheckView) -> String {
+    format!("✓ {} {}", check.field, check.have)
+}

@@ -1,0 +1,53 @@
+//! The right side: what became of the packet.
+
+use yew::prelude::*;
+
+use super::chain_panel::ChainPanel;
+use super::describe::DeskProps;
+use super::moves::{self, Move};
+use super::now::Now;
+use super::state::Action;
+use super::transport::Transport;
+use super::verdict::Verdict;
+use crate::figure::river::River;
+
+/// See the module.
+#[component]
+pub(super) fn See(props: &DeskProps) -> Html {
+    let desk = &props.desk;
+    let Some(sent) = desk.state.shown() else { return empty() };
+    let trace = sent.trace.clone();
+    let step = desk.state.step;
+    let on_step = {
+        let desk = desk.clone();
+        Callback::from(move |step| desk.act(Action::Move(Move::To(step))))
+    };
+    html! {
+        <div class="see">
+            <Verdict desk={desk.clone()} />
+            <Transport trace={trace.clone()} {step} on_move={{
+                let desk = desk.clone();
+                Callback::from(move |to| desk.act(Action::Move(to)))
+            }} />
+            <River trace={trace.clone()} {step} {on_step} />
+            <div class="see-below">
+                <ChainPanel trace={trace.clone()} {step} sent={desk.state.shown as u32}
+                    visit={moves::visit_at(&trace, step)} engine={desk.engine.clone()} />
+                <Now {trace} {step} />
+            </div>
+        </div>
+    }
+}
+
+/// Before the first trace.
+fn empty() -> Html {
+    html! {
+        <div class="see see-empty">
+            <p class="lead">{ "Give a ruleset and a packet, then press Trace." }</p>
+            <p class="muted">
+                { "You will see each hook the packet meets, each rule it is compared with and why it matched or not, \
+                   what NAT rewrites, the connection entry, and the verdict." }
+            </p>
+        </div>
+    }
+}

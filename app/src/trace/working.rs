@@ -1,0 +1,26 @@
+//! What the engine is busy with, how far it is, and the way to stop it.
+
+use yew::prelude::*;
+
+use super::describe::DeskProps;
+use super::outline::grouped;
+
+/// See the module.
+#[component]
+pub(super) fn Working(props: &DeskProps) -> Html {
+    let Some(work) = &props.desk.state.work else { return html! {} };
+    let cancel = {
+        let desk = props.desk.clone();
+        Callback::from(move |_: MouseEvent| desk.cancel())
+    };
+    let far = (work.total > 0).then(|| format!(" {} of {}", grouped(work.done), grouped(work.total)));
+    html! {
+        <div class="working" role="status">
+            <span>{ &work.what }{ far }{ "…" }</span>
+            if work.total > 0 {
+                <progress aria-label={&work.what} max={work.total.to_string()} value={work.done.to_string()} />
+            }
+            <button type="button" class="button" onclick={cancel}>{ "Cancel" }</button>
+        </div>
+    }
+}
