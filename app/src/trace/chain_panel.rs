@@ -131,6 +131,8 @@ fn nothing(station: &StationView, kind: StepKind) -> &'static str {
         | StepKind::Rewrite
         | StepKind::Skip
         | StepKind::Made
+        | StepKind::Leave
+        | StepKind::Note
         | StepKind::Verdict => "No chain is open here.",
     }
 }

@@ -3,7 +3,6 @@
 use yew::prelude::*;
 
 use super::describe::DeskProps;
-use super::outline::grouped;
 
 /// See the module.
 #[component]
@@ -13,7 +12,7 @@ pub(super) fn Working(props: &DeskProps) -> Html {
         let desk = props.desk.clone();
         Callback::from(move |_: MouseEvent| desk.cancel())
     };
-    let far = (work.total > 0).then(|| format!(" {} of {}", grouped(work.done), grouped(work.total)));
+    let far = (work.total > 0).then(|| format!(", {} %", work.done * 100 / work.total));
     html! {
         <div class="working" role="status">
             <span>{ &work.what }{ far }{ "…" }</span>

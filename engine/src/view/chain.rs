@@ -51,7 +51,7 @@ pub struct RuleRow {
     pub number: u32,
     /// The rule in the tool's words, without the leading `-A CHAIN`.
     pub text: String,
-    /// Counters after this packet.
+    /// Counters at the time of asking.
     pub packets: u64,
     pub bytes: u64,
     /// Line of the pasted text, counted from 1; 0 when the rule came from elsewhere.

@@ -11,13 +11,14 @@ pub mod node;
 pub mod packet;
 pub mod problem;
 pub mod ruleset;
+pub mod story;
 pub mod trace;
 
 pub use chain::{CheckView, RuleFate, RuleRef, RuleRow, RuleWindow};
 pub use node::{AddressView, AssumptionKind, AssumptionView, DeviceView, NodeView, RouteView};
 pub use packet::{ChangeView, EntryChangeView, EntryView, Field, PacketView};
-pub use problem::{ProblemView, Severity};
-pub use ruleset::{ChainView, NotEmulatedView, RulesetView, TableView};
+pub use problem::{ProblemView, Severity, problem_view, problem_views};
+pub use ruleset::{ChainView, NotEmulatedView, RulesetView, TableView, ruleset_view};
 pub use trace::{
     EmittedView, Outcome, Place, PossibilityView, StationView, StepKind, StepView, StopState, StopView,
     TraceView, UncertainView, VerdictView, VisitView,

@@ -2,7 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::problem::ProblemView;
+use super::problem::{ProblemView, problem_views};
+use super::story::not_emulated;
+use crate::netfilter::Verdict;
+use crate::netfilter::table::Chain;
+use crate::packet::Family;
+use crate::text::diag::Diag;
+use crate::text::xt::Ruleset;
 
 /// One chain in outline. Its rules are asked for by window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,4 +61,60 @@ impl RulesetView {
     pub fn is_unusable(&self) -> bool {
         self.tables.is_empty()
     }
+}
+
+/// The outline of a ruleset that was read from `text`.
+pub fn ruleset_view(ruleset: &Ruleset, diags: &[Diag], text: &str) -> RulesetView {
+    let tables = ruleset.tables.iter().map(|table| TableView {
+        name: table.name.name().to_owned(),
+        chains: table.chains.iter().map(chain_view).collect(),
+    });
+    let mut parts: Vec<NotEmulatedView> = Vec::new();
+    let mut devices: Vec<String> = Vec::new();
+    for rule in ruleset.tables.iter().flat_map(|table| &table.chains).flat_map(|chain| &chain.rules) {
+        for name in not_emulated(rule) {
+            match parts.iter_mut().find(|part| part.name == name) {
+                Some(part) => part.rules += 1,
+                None => parts.push(NotEmulatedView { name, rules: 1, first_line: rule.line }),
+            }
+        }
+        for test in [&rule.head.in_dev, &rule.head.out_dev].into_iter().flatten() {
+            let name = &test.value.name;
+            if !test.value.prefix
+                && devices.len() < DEVICES_MAX
+                && devices.iter().all(|known| **known != **name)
+            {
+                devices.push(name.to_string());
+            }
+        }
+    }
+    RulesetView {
+        family: match ruleset.family {
+            Family::V4 => "IPv4",
+            Family::V6 => "IPv6",
+        }
+        .to_owned(),
+        tables: tables.collect(),
+        rules: ruleset.rule_count() as u32,
+        lines: text.lines().count() as u32,
+        bytes: text.len() as u64,
+        problems: problem_views(&diags[..diags.len().min(PROBLEMS_MAX)], text),
+        problems_left_out: diags.len().saturating_sub(PROBLEMS_MAX) as u32,
+        not_emulated: parts,
+        devices,
+    }
+}
+
+/// Problems shown; who sees this many reads the first ones.
+const PROBLEMS_MAX: usize = 50;
+
+/// Device names offered.
+const DEVICES_MAX: usize = 64;
+
+fn chain_view(chain: &Chain) -> ChainView {
+    let policy = chain.base.as_ref().map_or("", |base| match base.policy {
+        Verdict::Accept => "ACCEPT",
+        Verdict::Drop(_) | Verdict::Reject(_) | Verdict::Queue | Verdict::Stolen => "DROP",
+    });
+    ChainView { name: chain.name.to_string(), policy: policy.to_owned(), rules: chain.rules.len() as u32 }
 }

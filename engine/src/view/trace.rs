@@ -127,6 +127,10 @@ pub enum StepKind {
     Skip,
     /// The node made a packet of its own (RST, ICMP error, echo reply).
     Made,
+    /// The packet left through a device.
+    Leave,
+    /// Something a reader should know: a log line, an assumption.
+    Note,
     /// The end of the way.
     Verdict,
 }

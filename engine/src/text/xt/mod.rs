@@ -29,7 +29,7 @@ mod words;
 pub use build::{Ruleset, TableCounters};
 pub use parse::{ParseOptions, parse, parse_with};
 pub use restore::{CliError, RestoreFailure, RestoreOptions, restore};
-pub use save::{SaveOptions, save};
+pub use save::{SaveOptions, rule_text, save};
 
 #[cfg(test)]
 mod tests;

@@ -84,10 +84,21 @@ pub(super) fn policy_name(policy: &Verdict) -> &'static str {
     if *policy == Verdict::Accept { "ACCEPT" } else { "DROP" }
 }
 
+/// One rule without `-A CHAIN`: what stands in it, as iptables-save prints it.
+pub fn rule_text(table: &Table, rule: &Rule) -> String {
+    let mut out = String::new();
+    print_body(&mut out, table, rule);
+    out.trim_start().to_owned()
+}
+
 /// One rule as `-A CHAIN ...`, without a newline.
 pub(super) fn print_rule(out: &mut String, table: &Table, chain: ChainId, rule: &Rule) {
     out.push_str("-A ");
     out.push_str(&table.chain(chain).name);
+    print_body(out, table, rule);
+}
+
+fn print_body(out: &mut String, table: &Table, rule: &Rule) {
     print_head(out, &rule.head);
     for bound in &rule.matches {
         out.push_str(" -m ");
