@@ -46,7 +46,7 @@ pub fn node(spec: &NodeSpec, seed: u64) -> Result<Netns, ReplayError> {
 }
 
 /// Writes a sysctl, or says why not.
-pub fn set_sysctl(netns: &mut Netns, name: &str, value: &str) -> Result<(), String> {
+pub(super) fn set_sysctl(netns: &mut Netns, name: &str, value: &str) -> Result<(), String> {
     netns.set_sysctl(name, value).map_err(|error| match error {
         SysctlError::Unknown => format!("sysctl {name} is not emulated, or names no device of the node"),
         SysctlError::Invalid => format!("{value:?} is not a value for {name}"),
@@ -84,7 +84,7 @@ fn add_interface(inet: &mut Inet, spec: &InterfaceSpec) -> Result<(), String> {
 }
 
 /// `10.1.0.1/24`.
-pub fn read_address(text: &str) -> Result<Address, String> {
+pub(super) fn read_address(text: &str) -> Result<Address, String> {
     let (addr, len) = read_prefix(text)?;
     Ok(Address::new(addr, len))
 }
@@ -106,7 +106,7 @@ fn read_prefix(text: &str) -> Result<(IpAddr, u8), String> {
 }
 
 /// `02:00:00:00:01:01`.
-pub fn read_mac(text: &str) -> Result<[u8; 6], String> {
+pub(super) fn read_mac(text: &str) -> Result<[u8; 6], String> {
     let bad = || format!("{text:?} is not a MAC address");
     let parts: Vec<u8> = text
         .split(':')
@@ -116,7 +116,7 @@ pub fn read_mac(text: &str) -> Result<[u8; 6], String> {
 }
 
 /// A route as the contract states it.
-pub fn read_route(inet: &Inet, spec: &RouteSpec) -> Result<Route, String> {
+pub(super) fn read_route(inet: &Inet, spec: &RouteSpec) -> Result<Route, String> {
     let family = spec.via.or(spec.src).map_or(Family::V4, |a| Family::of(&a));
     let (to, len) = match spec.to.as_str() {
         "default" => (default_prefix(family).addr, 0),
@@ -147,7 +147,7 @@ pub fn read_route(inet: &Inet, spec: &RouteSpec) -> Result<Route, String> {
 }
 
 /// The device whose subnet holds `addr`.
-pub fn device_towards(inet: &Inet, addr: IpAddr) -> Option<DevId> {
+pub(super) fn device_towards(inet: &Inet, addr: IpAddr) -> Option<DevId> {
     let at = inet.devices.iter().position(|d| d.addresses.iter().any(|a| a.covers(addr)))?;
     Some(DevId(at as u16))
 }
@@ -307,7 +307,7 @@ fn tcp(spec: &PacketSpec, payload: Vec<u8>) -> Result<Tcp, String> {
 }
 
 /// Letters of `FSRPAUEC`, in any order.
-pub fn read_flags(letters: &str) -> Result<TcpFlags, String> {
+pub(super) fn read_flags(letters: &str) -> Result<TcpFlags, String> {
     letters.chars().try_fold(TcpFlags::default(), |flags, letter| {
         let known = TcpFlags::LETTERS.iter().find(|(l, _)| *l == letter);
         known
