@@ -205,3 +205,25 @@ pub struct EndpointHints {
 pub struct HintName {
     pub name: String,
 }
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Node {
+    pub metadata: Metadata,
+    pub status: NodeStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeStatus {
+    pub addresses: Vec<NodeAddress>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeAddress {
+    /// `InternalIP`, `ExternalIP`, `Hostname`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub address: String,
+}
