@@ -39,5 +39,6 @@ mod why;
 pub use chain_panel::ChainPanel;
 pub use moves::{Move, target, visit_at};
 pub use now::Now;
+pub(crate) use outline::grouped;
 pub use page::TracePage;
 pub use transport::Transport;

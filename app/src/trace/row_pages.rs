@@ -41,6 +41,7 @@ mod tests {
         let row = |number| RuleRow {
             number,
             text: String::new(),
+            target: String::new(),
             packets: 0,
             bytes: 0,
             line: 0,

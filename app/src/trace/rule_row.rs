@@ -45,7 +45,10 @@ pub(super) fn row(row: &Row<'_>) -> Html {
                     None => html! { <span class="rule-text muted">{ "…" }</span> },
                     Some(rule) => html! {
                         <>
-                            <span class="rule-text">{ &rule.text }</span>
+                            <span class="rule-says">
+                                <span class="rule-text">{ brief(&rule.text) }</span>
+                                <span class="rule-target">{ &rule.target }</span>
+                            </span>
                             <span class="rule-why">
                                 <span class="hidden">{ word }{ ": " }</span>
                                 { if fate == RuleFate::NotReached { html! {} } else { why(rule) } }
@@ -75,4 +78,56 @@ fn why(rule: &RuleRow) -> Html {
 
 fn passed(check: &CheckView) -> String {
     format!("✓ {} {}", check.field, check.have)
+}
+
+/// The tests without comments, which say nothing to the kernel and would hide what does. The explanation of the
+/// selected rule shows the rule whole.
+fn brief(text: &str) -> String {
+    const COMMENT: &str = "-m comment --comment ";
+    let mut rest = text;
+    let mut brief = String::new();
+    while let Some((before, comment)) = rest.split_once(COMMENT) {
+        brief.push_str(before);
+        rest = comment.get(comment_len(comment)..).unwrap_or_default().trim_start();
+    }
+    brief.push_str(rest);
+    let brief = brief.trim();
+    if brief.is_empty() { "any packet".to_owned() } else { brief.to_owned() }
+}
+
+/// Bytes of the comment at the beginning of `text`: a word, or a quoted text with escapes.
+fn comment_len(text: &str) -> usize {
+    let Some(quoted) = text.strip_prefix('"') else { return text.find(' ').unwrap_or(text.len()) };
+    let mut is_escaped = false;
+    for (at, c) in quoted.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => return at + 2,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::brief;
+
+    #[test]
+    fn comments_are_left_out_of_rows() {
+        for (text, shown) in [
+            (
+                "-d 10.0.0.1/32 -m comment --comment \"a b\" -m tcp --dport 80",
+                "-d 10.0.0.1/32 -m tcp --dport 80",
+            ),
+            ("-m comment --comment word", "any packet"),
+            (r#"-m comment --comment "say \"hi\" now" -p tcp"#, "-p tcp"),
+            ("-p tcp", "-p tcp"),
+            ("", "any packet"),
+            ("-m comment --comment \"never closed", "any packet"),
+        ] {
+            assert_eq!(brief(text), shown, "{text}");
+        }
+    }
 }

@@ -51,8 +51,14 @@ pub(super) fn RulesPanel(props: &DeskProps) -> Html {
         <section {class} aria-labelledby="rules-title" {ondragover} {ondragleave} {ondrop}>
             <div class="panel-head">
                 <h2 id="rules-title">{ "Ruleset" }</h2>
+                <span class="spring" />
+                <label class="button button-file">
+                    { "Open a file" }
+                    <input type="file" onchange={on_file(act.clone())} />
+                </label>
                 { family(desk) }
             </div>
+            { samples(desk) }
             { match &desk.state.rules {
                 RulesText::Typed(text) => field(desk, text, act.clone()),
                 RulesText::Held(held) => html! { <HeldRules held={held.clone()} revision={desk.state.revision} on_action={act.clone()} /> },
@@ -61,13 +67,6 @@ pub(super) fn RulesPanel(props: &DeskProps) -> Html {
             if let Some(ruleset) = &desk.state.ruleset {
                 <Outline ruleset={ruleset.clone()} />
             }
-            <div class="rules-sources">
-                <label class="button button-file">
-                    { "Open a file" }
-                    <input type="file" onchange={on_file(act)} />
-                </label>
-                { samples(desk) }
-            </div>
         </section>
     }
 }
@@ -89,7 +88,7 @@ fn field(desk: &Desk, text: &AttrValue, act: Callback<Action>) -> Html {
     let is_wrong = !desk.state.problems_of(Input::Rules).is_empty();
     html! {
         <textarea
-            id="rules-text" rows="11" spellcheck="false" autocomplete="off" autocapitalize="off" wrap="off"
+            id="rules-text" rows="8" spellcheck="false" autocomplete="off" autocapitalize="off" wrap="off"
             aria-labelledby="rules-title" aria-describedby="rules-problems"
             aria-invalid={is_wrong.then_some("true")}
             placeholder="Paste the output of iptables-save or ip6tables-save, or drop a file here."
@@ -132,7 +131,7 @@ fn on_file(act: Callback<Action>) -> Callback<Event> {
 fn samples(desk: &Desk) -> Html {
     html! {
         <div class="samples" role="group" aria-label="Samples">
-            <span class="field-label">{ "or take a sample:" }</span>
+            <span class="field-label">{ "Samples" }</span>
             { for SAMPLES.iter().map(|sample| {
                 let desk = desk.clone();
                 let onclick = Callback::from(move |_: MouseEvent| desk.open(sample.state()));

@@ -73,8 +73,8 @@ pub fn Transport(props: &TransportProps) -> Html {
                     aria-label={if *playing { "Pause" } else { "Play" }} title={if *playing { "Pause" } else { "Play" }}>
                     { if *playing { icon("M5 3v10M11 3v10") } else { icon("M2.5 4v8M6 3l7 5-7 5z") } }
                 </button>
-                { button("Next hook", html! { { "Next hook" } }, Move::NextHook, can_next) }
-                { button("Next rewrite", html! { { "Next rewrite" } }, Move::NextRewrite, can_next) }
+                { button("Next hook", html! { <><span class="wide-only">{ "Next\u{a0}" }</span>{ "hook" }</> }, Move::NextHook, can_next) }
+                { button("Next rewrite", html! { <><span class="wide-only">{ "Next\u{a0}" }</span>{ "rewrite" }</> }, Move::NextRewrite, can_next) }
                 <input class="transport-slider" type="range" min="0" max={last.to_string()} value={step.to_string()}
                     aria-label="Step" aria-valuetext={format!("step {} of {}: {sentence}", step + 1, last + 1)}
                     oninput={scrub} />

@@ -21,7 +21,7 @@ pub(super) fn Why(props: &WhyProps) -> Html {
     html! {
         <div class="why">
             <h4 class="small-head">{ format!("Rule {}: {}", rule.number, says(rule, props.is_ahead)) }</h4>
-            <pre class="wrap">{ &rule.text }</pre>
+            <pre class="wrap">{ format!("{} {}", rule.text, rule.target).trim() }</pre>
             if !rule.checks.is_empty() {
                 <table class="checks">
                     <thead><tr><th scope="col">{ "test" }</th><th scope="col">{ "packet" }</th><th scope="col">{ "wanted" }</th><th scope="col"><span class="hidden">{ "result" }</span></th></tr></thead>

@@ -49,8 +49,10 @@ pub struct CheckView {
 pub struct RuleRow {
     /// Counted from 1.
     pub number: u32,
-    /// The rule in the tool's words, without the leading `-A CHAIN`.
+    /// The rule's tests in the tool's words; empty when it has none.
     pub text: String,
+    /// What it does when they pass: `-j ACCEPT`; empty when it only counts.
+    pub target: String,
     /// Counters at the time of asking.
     pub packets: u64,
     pub bytes: u64,

@@ -3,6 +3,7 @@
 use chainwalk_engine::view::{Outcome, Place, StationView, StopState, TraceView};
 
 use super::place::{PLACES, WAYS, column, is_lower};
+use crate::trace::grouped;
 
 /// Height of a hook user's line in a station.
 pub(super) const STOP_PX: u32 = 18;
@@ -177,13 +178,21 @@ fn stops(trace: &TraceView, station: &StationView) -> Vec<StopLine> {
         let matched = visits(trace, &stop.visits).any(|visit| !visit.matched.is_empty());
         let (note, class) = match &stop.state {
             StopState::Asked if stop.visits.is_empty() => (stop.summary.clone(), None),
-            StopState::Asked => (walked.to_string(), matched.then_some("stop-matched")),
+            StopState::Asked => (rules_text(walked), matched.then_some("stop-matched")),
             StopState::Skipped(_) => ("not asked".to_owned(), Some("stop-skipped")),
             StopState::NotReached => ("–".to_owned(), Some("stop-skipped")),
         };
         StopLine { title: stop.title.clone(), note, class }
     };
     station.stops.iter().map(line).collect()
+}
+
+fn rules_text(walked: u32) -> String {
+    match walked {
+        0 => "no rules".to_owned(),
+        1 => "1 rule".to_owned(),
+        walked => format!("{} rules", grouped(u64::from(walked))),
+    }
 }
 
 fn visits<'a>(
@@ -218,18 +227,18 @@ fn place_horizontally(boxes: &mut [StationBox]) -> (u32, u32) {
     let row_height = |boxes: &[StationBox], lower: bool| {
         boxes.iter().filter(|shown| is_lower(shown.place) == lower).map(box_height).max().unwrap_or(32)
     };
+    let goes_low = boxes.iter().any(|shown| is_lower(shown.place) && shown.reach != Reach::Off);
     let (upper, lower) = (row_height(boxes, false), row_height(boxes, true));
     let upper_y = CAPSULE_PX + 12;
     let lower_y = upper_y + upper + 30;
     for shown in boxes {
         (shown.x, shown.width) = column(shown.place);
         shown.height = box_height(shown);
-        let (row, row_px) = if is_lower(shown.place) { (lower_y, lower) } else { (upper_y, upper) };
-        // Boxes hang from the line that the edges of their row follow.
-        let _ = row_px;
-        shown.y = row;
+        shown.y = if is_lower(shown.place) { lower_y } else { upper_y };
     }
-    (WIDTH, lower_y + lower + CAPSULE_PX + 14)
+    // The capsule stands below the lower row; a packet that never comes there needs no room for it.
+    let below = if goes_low { CAPSULE_PX + 12 } else { 0 };
+    (WIDTH, lower_y + lower + below + 2)
 }
 
 /// One column for the way through; the arm stands beside FORWARD.

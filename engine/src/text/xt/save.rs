@@ -84,27 +84,32 @@ pub(super) fn policy_name(policy: &Verdict) -> &'static str {
     if *policy == Verdict::Accept { "ACCEPT" } else { "DROP" }
 }
 
-/// One rule without `-A CHAIN`: what stands in it, as iptables-save prints it.
-pub fn rule_text(table: &Table, rule: &Rule) -> String {
-    let mut out = String::new();
-    print_body(&mut out, table, rule);
-    out.trim_start().to_owned()
+/// One rule without `-A CHAIN`, as iptables-save prints it: its tests, and its target (`-j ACCEPT`).
+pub fn rule_text(table: &Table, rule: &Rule) -> (String, String) {
+    let (mut tests, mut target) = (String::new(), String::new());
+    print_tests(&mut tests, rule);
+    print_target(&mut target, table, rule);
+    (tests.trim_start().to_owned(), target.trim_start().to_owned())
 }
 
 /// One rule as `-A CHAIN ...`, without a newline.
 pub(super) fn print_rule(out: &mut String, table: &Table, chain: ChainId, rule: &Rule) {
     out.push_str("-A ");
     out.push_str(&table.chain(chain).name);
-    print_body(out, table, rule);
+    print_tests(out, rule);
+    print_target(out, table, rule);
 }
 
-fn print_body(out: &mut String, table: &Table, rule: &Rule) {
+fn print_tests(out: &mut String, rule: &Rule) {
     print_head(out, &rule.head);
     for bound in &rule.matches {
         out.push_str(" -m ");
         out.push_str(bound.m.name());
         bound.m.save(out);
     }
+}
+
+fn print_target(out: &mut String, table: &Table, rule: &Rule) {
     match &rule.target {
         Target::None => {}
         Target::Accept => out.push_str(" -j ACCEPT"),

@@ -55,9 +55,11 @@ pub fn chain_rows(table: &Table, state: &TableState, chain: ChainId, from: u32, 
     let rows = (from..from.saturating_add(len).min(total)).map(|index| {
         let rule = &rules.rules[index as usize];
         let counters = state.rules.get((rules.first_rule + index) as usize).copied().unwrap_or_default();
+        let (text, target) = rule_text(table, rule);
         RuleRow {
             number: index + 1,
-            text: rule_text(table, rule),
+            text,
+            target,
             packets: counters.packets,
             bytes: counters.bytes,
             line: rule.line,

@@ -417,8 +417,8 @@ impl<'a> Teller<'a> {
         if is_first {
             self.view.entry.clone_from(&after);
         }
-        let short = if summary.starts_with("confirmed") { "confirmed" } else { state };
-        self.summarise(short);
+        // The stop "confirm" needs no other word.
+        self.summarise(if summary.starts_with("confirmed") { "" } else { state });
         let change = (before.is_some() || after.is_some()).then_some(EntryChangeView { before, after });
         let text = format!("Conntrack: {}.", summary.trim_end_matches('.'));
         self.step_with(StepKind::Conntrack, text, None, Vec::new(), change);
