@@ -297,7 +297,8 @@ impl Conntrack {
     }
 
     pub(super) fn deliver(&mut self, at: CtRef, now: Instant) {
-        let Some(entry) = self.entry_mut(at) else { return };
+        // What a dying entry had to say, its DESTROY event said.
+        let Some(entry) = self.entry_mut(at).filter(|e| !e.is_dying()) else { return };
         let Some(pending) = entry.events.filter(|e| !e.is_empty()) else { return };
         entry.events = Some(EventMask::default());
         let kind = if pending.has(EventMask::NEW) { EventKind::New } else { EventKind::Update };

@@ -117,6 +117,16 @@ impl Seen {
     }
 }
 
+/// One address and port.
+pub(crate) fn to(addr: IpAddr, port: u16) -> NatRange {
+    NatRange { addrs: Some((addr, addr)), ports: Some((port, port)), ..NatRange::default() }
+}
+
+/// One address, whatever port.
+pub(crate) fn to_addr(addr: IpAddr) -> NatRange {
+    NatRange { addrs: Some((addr, addr)), ..NatRange::default() }
+}
+
 /// The router.
 #[derive(Debug)]
 pub(crate) struct Lab {
@@ -126,8 +136,9 @@ pub(crate) struct Lab {
     pub(crate) vip: IpAddr,
     pub(crate) server: IpAddr,
     pub(crate) client_port: u16,
-    /// Where the VIP's port 80 is sent; none: no nat rule matches.
-    pub(crate) dnat: Option<NatRange>,
+    /// Protocol and port of the VIP, and where they are sent.
+    pub(crate) dnat: Vec<(u8, u16, NatRange)>,
+    /// What POSTROUTING maps every source to.
     pub(crate) snat: Option<NatRange>,
     /// Whether nat hooks exist at all.
     pub(crate) nat: bool,
@@ -154,11 +165,7 @@ impl Lab {
             vip: ip("10.0.0.200"),
             server,
             client_port: 20001,
-            dnat: Some(NatRange {
-                addrs: Some((server, server)),
-                ports: Some((8080, 8080)),
-                ..NatRange::default()
-            }),
+            dnat: vec![(proto::TCP, 80, to(server, 8080))],
             snat: None,
             nat: true,
         }
@@ -227,7 +234,11 @@ impl Lab {
                 continue;
             }
             let rule = match manip {
-                Manip::Dst if skb.packet.ip.dst == self.vip => self.dnat,
+                Manip::Dst if skb.packet.ip.dst == self.vip => {
+                    let port = skb.packet.ports().map_or(0, |(_, dport)| dport);
+                    let wanted = (skb.packet.ip.proto, port);
+                    self.dnat.iter().find(|(number, port, _)| (*number, *port) == wanted).map(|rule| rule.2)
+                }
                 Manip::Dst => None,
                 Manip::Src => self.snat,
             };
