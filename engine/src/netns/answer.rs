@@ -329,7 +329,7 @@ pub(super) fn reset_for(tcp: &Tcp) -> Tcp {
     let (seq, ack, flags) = if tcp.flags.has(TcpFlags::ACK) {
         (tcp.ack, 0, TcpFlags::RST)
     } else {
-        (0, tcp.seq.wrapping_add(segment_len(tcp)), TcpFlags::RST.with(TcpFlags::ACK))
+        (0, tcp.seq.wrapping_add(tcp.segment_len()), TcpFlags::RST.with(TcpFlags::ACK))
     };
     Tcp {
         sport: tcp.dport,
@@ -343,13 +343,6 @@ pub(super) fn reset_for(tcp: &Tcp) -> Tcp {
         payload: Vec::new(),
         checksum_ok: true,
     }
-}
-
-/// Sequence numbers a segment takes: its payload, one for SYN, one for FIN.
-pub(super) fn segment_len(tcp: &Tcp) -> u32 {
-    tcp.payload.len() as u32
-        + u32::from(tcp.flags.has(TcpFlags::SYN))
-        + u32::from(tcp.flags.has(TcpFlags::FIN))
 }
 
 /// `nf_reject_verify_csum` and `nf_ip_checksum`: which packets REJECT answers with ICMP.

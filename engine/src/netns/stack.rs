@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::Netns;
-use super::answer::{Trouble, icmp_proto, reset_for, segment_len};
+use super::answer::{Trouble, icmp_proto, reset_for};
 use super::path::{End, Run};
 use crate::packet::{Family, Icmp, Ip, L4, Packet, PacketType, Skb, Tcp, TcpFlags, proto};
 
@@ -36,18 +36,12 @@ struct Socket {
     established: bool,
 }
 
-/// A local endpoint that a process of the node sends from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Bound {
-    proto: u8,
-    port: u16,
-}
-
-/// Connections of listening sockets (bounded: one for each SYN that came), and ports in use by senders.
+/// Connections of listening sockets, one for each SYN that came.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sockets {
     tcp: BTreeMap<Ends, Socket>,
-    bound: std::collections::BTreeSet<Bound>,
+    /// Every port is held by a silent process.
+    all_held: bool,
 }
 
 /// Connections kept (`somaxconn` is 4096); a SYN beyond is not answered.
@@ -73,9 +67,10 @@ const ECHO6: u8 = 128;
 const ECHO6_REPLY: u8 = 129;
 
 impl Netns {
-    /// A process of the node holds this port: what comes back to it is delivered without an answer.
-    pub fn bind(&mut self, proto: u8, port: u16) {
-        self.sockets.bound.insert(Bound { proto, port });
+    /// Pretends that some process holds every port and says nothing by itself: what is delivered gets no RST
+    /// and no ICMP error. For traces, where the reader decides what is answered.
+    pub fn hold_ports(&mut self, all: bool) {
+        self.sockets.all_held = all;
     }
 
     /// A packet passed INPUT: hands it to the transport protocol (`ip_protocol_deliver_rcu`).
@@ -123,7 +118,7 @@ impl Netns {
     }
 
     fn owns(&self, proto: u8, port: u16) -> bool {
-        self.listen.contains(&Listen { proto, port }) || self.sockets.bound.contains(&Bound { proto, port })
+        self.listen.contains(&Listen { proto, port }) || self.sockets.all_held
     }
 
     fn icmp_in(&mut self, run: &mut Run<'_>, skb: &mut Skb, icmp: Icmp, group: bool) -> End {
@@ -175,7 +170,7 @@ impl Netns {
         if let Some(socket) = self.sockets.tcp.get(&ends).copied() {
             return self.tcp_connected(run, skb, tcp, ends, socket);
         }
-        if self.sockets.bound.contains(&Bound { proto: proto::TCP, port: tcp.dport }) {
+        if self.sockets.all_held {
             return End::delivered("to the process that holds the port");
         }
         if self.listen.contains(&Listen { proto: proto::TCP, port: tcp.dport }) {
@@ -282,7 +277,7 @@ impl Netns {
             }
             socket.established = true;
         }
-        let len = segment_len(tcp);
+        let len = tcp.segment_len();
         let in_order = tcp.seq == socket.rcv_nxt;
         if in_order {
             socket.rcv_nxt = socket.rcv_nxt.wrapping_add(len);

@@ -9,8 +9,8 @@ use super::path::{Emitted, End, Run};
 use crate::base::limits::WORLDS_MAX;
 use crate::netfilter::Assume;
 use crate::netfilter::assume::Unknown;
-use crate::packet::{CtInfo, DevId, Skb};
-use crate::trace::{Level, Trace};
+use crate::packet::{CtInfo, DevId, Packet, Skb};
+use crate::trace::{Disposition, Level, Trace};
 
 /// What became of one packet.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Ran {
     /// The connection it belonged to, as `--ctstate` names it; none when the family is not tracked.
     pub ct_info: Option<CtInfo>,
     pub emitted: Vec<Emitted>,
+    /// The packet as the node's own stack got it, when it was delivered.
+    pub delivered: Option<Packet>,
     pub trace: Trace,
     /// What is not emulated and was met; empty when the answer is certain by itself.
     pub unknowns: Vec<Unknown>,
@@ -99,7 +101,9 @@ impl Netns {
         };
         let answers = assume.answers();
         let ct_info = self.ct.enabled(family).then_some(skb.ct_info);
-        (Ran { end, ct_info, emitted, trace, unknowns: assume.unknowns, alternatives: Vec::new() }, answers)
+        let delivered = (end.disposition == Disposition::Delivered).then_some(skb.packet);
+        let unknowns = assume.unknowns;
+        (Ran { end, ct_info, emitted, delivered, trace, unknowns, alternatives: Vec::new() }, answers)
     }
 }
 

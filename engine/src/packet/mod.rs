@@ -179,6 +179,15 @@ pub struct Sctp {
     pub checksum_ok: bool,
 }
 
+impl Tcp {
+    /// Sequence numbers the segment takes: its payload, one for SYN, one for FIN.
+    pub const fn segment_len(&self) -> u32 {
+        self.payload.len() as u32
+            + self.flags.has(TcpFlags::SYN) as u32
+            + self.flags.has(TcpFlags::FIN) as u32
+    }
+}
+
 impl Packet {
     pub const fn family(&self) -> Family {
         Family::of(&self.ip.src)

@@ -105,6 +105,11 @@ fn read_prefix(text: &str) -> Result<(IpAddr, u8), String> {
     Ok((addr, len))
 }
 
+/// The address that stands for any.
+pub(super) const fn any_of(family: Family) -> IpAddr {
+    default_prefix(family).addr
+}
+
 /// `02:00:00:00:01:01`.
 pub(super) fn read_mac(text: &str) -> Result<[u8; 6], String> {
     let bad = || format!("{text:?} is not a MAC address");

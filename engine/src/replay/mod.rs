@@ -5,6 +5,7 @@
 //! Reading a packet from one line is in [`line`], guessing the node around a ruleset in [`infer`].
 
 pub mod case;
+pub mod facts;
 pub mod infer;
 pub mod line;
 pub mod report;
@@ -20,7 +21,10 @@ use std::fmt;
 
 pub use build::{node, skb};
 pub use case::{Case, InterfaceSpec, NodeSpec, PacketSpec, RouteSpec, SetupSpec};
+pub use facts::{FactInput, Facts};
+pub use infer::{Assumption, AssumptionKind};
 pub use report::{EmittedReport, PacketReport, Report, WalkEntry};
+pub use session::{Sent, Session};
 pub use setup::run as setup;
 pub use show::run as show;
 
