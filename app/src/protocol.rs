@@ -7,6 +7,8 @@
 use chainwalk_engine::view::{NodeView, ProblemView, RuleWindow, RulesetView, TraceView};
 use serde::{Deserialize, Serialize};
 
+use crate::lesson::ask::{Ask, Told};
+
 /// Changes whenever a message changes its shape. A page refuses an engine with another number.
 pub const PROTOCOL: u32 = 1;
 
@@ -83,7 +85,7 @@ pub enum Input {
 }
 
 /// What the page asks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Request {
     /// First message of a page.
     Hello,
@@ -101,10 +103,12 @@ pub enum Request {
     MakeLink(SharedState),
     /// Reads the part of a link after `#/s/`.
     ReadLink(String),
+    /// A question of a lesson page.
+    Lesson(Box<Ask>),
 }
 
 /// What the engine answers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Response {
     Hello {
         protocol: u32,
@@ -129,6 +133,8 @@ pub enum Response {
         state: SharedState,
         problems: Vec<ProblemView>,
     },
+    /// The answer to a lesson's question.
+    Lesson(Box<Told>),
     /// The request was understood and its input was not.
     Refused(Vec<(Input, ProblemView)>),
     /// The engine stopped; the text says how.

@@ -4,6 +4,7 @@ use chainwalk_engine::packet::Family;
 use chainwalk_engine::text::xt::{ParseOptions, Ruleset, parse_with};
 use chainwalk_engine::view::{ProblemView, Severity, ruleset_view};
 
+use crate::lesson::host::{LessonHost, SENT_BASE};
 use crate::link;
 use crate::protocol::{FamilyChoice, Input, PROTOCOL, Request, Response};
 
@@ -11,6 +12,7 @@ use crate::protocol::{FamilyChoice, Input, PROTOCOL, Request, Response};
 #[derive(Debug, Default)]
 pub struct Session {
     ruleset: Option<Ruleset>,
+    lessons: LessonHost,
 }
 
 impl Session {
@@ -29,6 +31,10 @@ impl Session {
                     Some(state) => Response::Opened { state, problems },
                     None => Response::Refused(about(Input::Link, problems)),
                 }
+            }
+            Request::Lesson(ask) => Response::Lesson(Box::new(self.lessons.answer(&ask, say))),
+            Request::VisitRows { sent, visit, from, len } if sent >= SENT_BASE => {
+                Response::Rows(self.lessons.rows(sent, visit, from, len))
             }
             _ => Response::Failed(String::new()),
         };

@@ -1,27 +1,29 @@
 //! Lesson pages.
+//!
+//! Owns: how a compiled lesson (`chainwalk_lessons::model`) is read, answered and tried in the page, and the worker's
+//! side of it (`host`). Does NOT own what a scenario does or which answer is right: both come from the engine.
+//!
+//! Reading order: `ask` (what the page asks the engine), `host` (its answers), `fetch`, `progress`, `state`, `page`,
+//! then one file a block.
 
-use yew::prelude::*;
+pub mod ask;
+pub mod host;
 
-/// Which lesson.
-#[derive(Debug, Clone, PartialEq, Properties)]
-pub struct LessonProps {
-    pub id: AttrValue,
-}
+mod fetch;
+mod progress;
+mod state;
 
-/// One lesson.
-#[component]
-pub fn LessonPage(props: &LessonProps) -> Html {
-    html! {
-        <div class="page prose">
-            <h1>{ "No such lesson" }</h1>
-            <p>{ "There is no lesson called " }<code>{ &props.id }</code>{ "." }</p>
-            <p><a href="#/">{ "All lessons" }</a></p>
-        </div>
-    }
-}
+mod blocks;
+mod console;
+mod cx;
+mod figure;
+mod interview;
+mod list;
+mod page;
+mod question;
+mod sheet;
+mod stage;
+mod task;
 
-/// The lessons there are, for the first page.
-#[component]
-pub fn LessonList() -> Html {
-    html! {}
-}
+pub use list::LessonList;
+pub use page::LessonPage;

@@ -170,7 +170,8 @@ fn hear(dispatch: &Dispatch, answer: Response, follow: Option<Follow>) {
         | Response::Loaded(_)
         | Response::Rows(_)
         | Response::Link(_)
-        | Response::Opened { .. } => Action::Done,
+        | Response::Opened { .. }
+        | Response::Lesson(_) => Action::Done,
     };
     dispatch.dispatch(action);
 }

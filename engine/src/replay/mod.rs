@@ -19,7 +19,7 @@ mod walk;
 
 use std::fmt;
 
-pub use build::{node, skb};
+pub use build::{Built, node, skb};
 pub use case::{Case, InterfaceSpec, NodeSpec, PacketSpec, RouteSpec, SetupSpec};
 pub use facts::{FactInput, Facts};
 pub use infer::{Assumption, AssumptionKind};
