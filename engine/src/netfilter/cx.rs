@@ -48,6 +48,9 @@ pub trait Fib {
     /// route with. None when there is no unicast route.
     fn reverse_route(&self, skb: &Skb, mark: u32) -> Option<DevId>;
 
+    /// MTU of the route to an address, in bytes (`dst_mtu`), for TCPMSS.
+    fn path_mtu(&self, to: IpAddr) -> u32;
+
     fn device_name(&self, dev: DevId) -> &str;
 }
 

@@ -1,6 +1,6 @@
 //! What stateful matches remember: per rule ([`RuleState`]) and per namespace ([`Shared`]).
 
-use super::xt::RecentLists;
+use super::xt::{CountedConnections, HashlimitTables, RecentLists};
 use crate::base::{Draws, Rng};
 
 /// A slot of [`super::TableState::states`].
@@ -13,9 +13,18 @@ pub enum RuleState {
     /// `statistic --mode random`: the rule's own stream of draws.
     Random(Rng),
     /// `statistic --mode nth`: `nth.count` of `xt_statistic`.
-    Nth { count: u32 },
+    Nth {
+        count: u32,
+    },
     /// `limit`: credit left and the jiffy it was reckoned at.
-    Limit { credit: u32, seen_jiffies: u64 },
+    Limit {
+        credit: u32,
+        seen_jiffies: u64,
+    },
+    Quota {
+        left_bytes: u64,
+    },
+    Connlimit(Box<CountedConnections>),
 }
 
 /// State that rules of one namespace share by name.
@@ -26,4 +35,6 @@ pub struct Shared {
     pub draws: Draws,
     /// Lists of `-m recent`.
     pub recent: RecentLists,
+    /// Buckets of `-m hashlimit`.
+    pub hashlimit: HashlimitTables,
 }

@@ -428,6 +428,12 @@ impl Fib for Inet {
         self.lookup(skb.packet.ip.src, None).filter(|r| r.kind == RouteKind::Unicast)?.dev
     }
 
+    fn path_mtu(&self, to: IpAddr) -> u32 {
+        let route = self.lookup(to, None);
+        let own = route.and_then(|r| r.mtu);
+        own.or_else(|| Some(self.device(route?.dev?).mtu)).unwrap_or(super::device::MTU_DEFAULT)
+    }
+
     fn device_name(&self, dev: DevId) -> &str {
         &self.device(dev).name
     }

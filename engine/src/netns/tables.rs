@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Netns;
 use crate::base::Hook;
 use crate::base::hook::Priority;
+use crate::conntrack::Knob;
 use crate::netfilter::hook::Registration;
 use crate::netfilter::rule::Target;
 use crate::netfilter::xt::{Match, TargetExt};
@@ -42,6 +43,17 @@ impl Netns {
             table: Arc::new(table),
             state,
         };
+        // xt_connbytes.c: "Forcing CT accounting to be enabled".
+        if new
+            .table
+            .chains
+            .iter()
+            .flat_map(|c| &c.rules)
+            .flat_map(|r| &r.matches)
+            .any(|b| b.m.needs_accounting())
+        {
+            self.ct.config.put(Knob::Acct, 1);
+        }
         match self.find(new.table.flavour, new.table.family, new.table.name) {
             // The kernel swaps the rules of a registered table, so it keeps its place.
             Some(at) => self.tables.loaded[usize::from(at)] = new,

@@ -55,25 +55,29 @@ pub(super) fn optional(
 /// `N`, `N:M`, `N:` or `:M` (`XTTYPE_UINT32RC` and its kin). The bounds are not ordered.
 pub(super) fn number_range(ext: &str, at: usize, opt: &Opt<'_>, max: u64) -> Result<(u64, u64), ArgError> {
     let text = opt.values[0];
-    let bad = |near: &str| {
-        ArgError::at(
-            at,
-            format!(
-                "{ext}: bad value for option \"{}\" near \"{near}\", or out of range (0-{max}).",
-                opt.name
-            ),
-        )
-    };
-    let (low, high) = match text.split_once(':') {
-        None => {
-            let n = parse_number(text, max).ok_or_else(|| bad(text))?;
-            return Ok((n, n));
+    let bound = |text: &str, near: &str| {
+        let used = text.bytes().take_while(u8::is_ascii_alphanumeric).count();
+        let (number, rest) = text.split_at(used);
+        let value = parse_number(number, max).ok_or_else(|| {
+            let name = opt.name;
+            let why =
+                format!("{ext}: bad value for option \"{name}\" near \"{near}\", or out of range (0-{max}).");
+            ArgError::at(at, why)
+        })?;
+        if !rest.is_empty() {
+            let why =
+                format!("{ext}: Argument to \"{}\" has unexpected characters near \"{rest}\".", opt.name);
+            return Err(ArgError::at(at, why));
         }
-        Some(bounds) => bounds,
+        Ok(value)
     };
-    let low = if low.is_empty() { 0 } else { parse_number(low, max).ok_or_else(|| bad(text))? };
-    let high = if high.is_empty() { max } else { parse_number(high, max).ok_or_else(|| bad(high))? };
-    Ok((low, high))
+    match text.split_once(':') {
+        None => bound(text, text).map(|n| (n, n)),
+        Some((low, high)) => Ok((
+            if low.is_empty() { 0 } else { bound(low, text)? },
+            if high.is_empty() { max } else { bound(high, high)? },
+        )),
+    }
 }
 
 /// A port by number or service name (`xtables_parse_port`, `xtables_service_to_port`).
@@ -175,6 +179,11 @@ pub(super) const fn masked(addr: IpAddr, mask: IpAddr) -> IpAddr {
 /// of the word).
 pub(super) fn abbreviates(word: &str, name: &str) -> bool {
     name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+}
+
+/// `N`, or `N:M` when they differ.
+pub(super) fn range_text<N: PartialEq + std::fmt::Display>((low, high): (N, N)) -> String {
+    if low == high { low.to_string() } else { format!("{low}:{high}") }
 }
 
 /// `!` before a word of `iptables-save`, with its leading space.

@@ -57,10 +57,6 @@ fn status_text(bits: u32) -> String {
     if names.is_empty() { "NONE".to_owned() } else { names.join(",") }
 }
 
-fn range_text<N: PartialEq + std::fmt::Display>((low, high): (N, N)) -> String {
-    if low == high { low.to_string() } else { format!("{low}:{high}") }
-}
-
 /// As the tool prints it: a mask with holes is not shown.
 fn net_text(net: &Net) -> String {
     let full = if net.addr.is_ipv4() { 32 } else { 128 };
@@ -151,7 +147,8 @@ impl Rest {
                 || format!("{}{}", not(test.inverted), status_text(test.value)),
             )
         }) && self.expire.is_none_or(|test| {
-            let left = entry.expires.since(cx.now).as_secs();
+            // An unconfirmed entry's timer does not run: the kernel reckons nothing left.
+            let left = if entry.is_confirmed() { entry.remaining(cx.now).as_secs() } else { 0 };
             let (low, high) = (u64::from(test.value.0), u64::from(test.value.1));
             why.check(
                 (low <= left && left <= high) != test.inverted,

@@ -21,13 +21,17 @@ pub struct Limit {
 const fn credits(time: u32) -> u32 {
     let per_second = HZ as u32 * CREDITS_PER_JIFFY;
     if time > u32::MAX / per_second {
-        (time / rate::SCALE).wrapping_mul(per_second)
+        (time / rate::SCALE as u32).wrapping_mul(per_second)
     } else {
-        time * per_second / rate::SCALE
+        time * per_second / rate::SCALE as u32
     }
 }
 
 impl Limit {
+    fn rate(&self) -> String {
+        rate::text(u64::from(self.interval), rate::SCALE).0
+    }
+
     const fn cap(&self) -> u32 {
         credits(self.interval.wrapping_mul(self.burst))
     }
@@ -39,19 +43,19 @@ impl MatchExt for Limit {
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
         let interval = match args.get("--limit") {
-            None => rate::interval("3/hour"),
+            None => rate::interval("3/hour", rate::SCALE),
             Some((at, opt)) => {
-                let interval = rate::interval(opt.values[0]);
+                let interval = rate::interval(opt.values[0], rate::SCALE);
                 let bad = |why: String| Err(ArgError::at(at, why));
                 match interval {
                     None => return bad(format!("bad rate \"{}\"'", opt.values[0])),
-                    Some(0) => return bad(format!("Rate too fast \"{}\"", opt.values[0])),
+                    Some((0, _)) => return bad(format!("Rate too fast \"{}\"", opt.values[0])),
                     Some(_) => interval,
                 }
             }
         };
         let burst = optional("limit", args, "--limit-burst", 0, 10_000)?.map_or(BURST, |b| b as u32);
-        let limit = Self { interval: interval.unwrap_or(1), burst };
+        let limit = Self { interval: interval.map_or(1, |(i, _)| i as u32), burst };
         if burst == 0 || limit.cap() < credits(limit.interval) {
             return Err(ArgError::kernel(Errno::Range, "limit: rate and burst overflow; try lower ones"));
         }
@@ -59,14 +63,14 @@ impl MatchExt for Limit {
     }
 
     fn save(&self, out: &mut String) {
-        let _ = write!(out, " --limit {}", rate::text(self.interval));
+        let _ = write!(out, " --limit {}", self.rate());
         if self.burst != BURST {
             let _ = write!(out, " --limit-burst {}", self.burst);
         }
     }
 
     fn list(&self, out: &mut String, _: ListFlags) {
-        let _ = write!(out, " limit: avg {} burst {}", rate::text(self.interval), self.burst);
+        let _ = write!(out, " limit: avg {} burst {}", self.rate(), self.burst);
     }
 
     fn initial_state(&self, _: u64, _: &dyn Fn() -> String) -> Option<RuleState> {
@@ -84,6 +88,6 @@ impl MatchExt for Limit {
         *credit = if pass { have - cost } else { have };
         let packets =
             |credit: u32| format!("{:.2} packets of credit", f64::from(credit) / f64::from(cost.max(1)));
-        why.check(pass, "--limit", || packets(have), || format!("1, at {}", rate::text(self.interval))).into()
+        why.check(pass, "--limit", || packets(have), || format!("1, at {}", self.rate())).into()
     }
 }

@@ -23,27 +23,50 @@ mod rate;
 
 mod addrtype;
 mod audit;
+mod checksum;
+mod classify;
 mod comment;
+mod connbytes;
+mod connlimit;
 mod connmark;
 mod conntrack;
 mod ct;
 mod ctstate;
+mod dscp;
+mod ecn;
+mod hashlimit;
+mod helper;
 mod icmp;
+mod iprange;
+mod length;
 mod limit;
 mod log;
+mod mac;
 mod mark;
 mod masquerade;
 mod multiport;
 mod nat;
 mod netmap;
 mod nflog;
+mod owner;
 mod physdev;
+mod pkttype;
+mod policy;
+mod quota;
 mod recent;
 mod redirect;
 mod reject;
+mod rpfilter;
+mod sctp;
+mod spi;
 mod statistic;
 mod tcp;
+mod tcpmss;
+mod tcpoptstrip;
+mod time;
+mod tos;
 mod trace;
+mod ttl;
 mod udp;
 
 #[cfg(test)]
@@ -51,11 +74,13 @@ mod tests;
 
 pub use args::parse_number;
 pub use comment::Comment;
+pub use connlimit::Counted as CountedConnections;
 pub use ctstate::States;
 pub use ext::{
     ArgError, Errno, ExtSpec, Fidelity, ListFlags, MatchExt, MatchResult, Next, Opt, OptSpec, Parsed,
     Refusal, TargetExt as TargetRules, Values,
 };
+pub use hashlimit::Tables as HashlimitTables;
 pub use not_emulated::NotEmulated;
 pub use ports::PortTest;
 pub use recent::Lists as RecentLists;
@@ -80,27 +105,55 @@ use registry::read;
 
 match_registry! {
     Addrtype: addrtype::Addrtype,
+    Ah: spi::Ah,
     Comment: comment::Comment,
+    Connbytes: connbytes::Connbytes,
+    Connlimit: connlimit::Connlimit,
     Connmark: connmark::ConnmarkMatch,
     Conntrack: conntrack::Conntrack,
+    Dccp: sctp::Dccp,
+    Dscp: dscp::Dscp,
+    Ecn: ecn::Ecn,
+    Esp: spi::Esp,
+    Hashlimit: hashlimit::Hashlimit,
+    Helper: helper::Helper,
+    Hl: ttl::Hl,
     Icmp: icmp::Icmp,
     Icmp6: icmp::Icmp6,
+    Iprange: iprange::Iprange,
+    Length: length::Length,
     Limit: limit::Limit,
+    Mac: mac::Mac,
     Mark: mark::MarkMatch,
     Multiport: multiport::Multiport,
+    Owner: owner::Owner,
     Physdev: physdev::Physdev,
+    Pkttype: pkttype::Pkttype,
+    Policy: policy::Policy,
+    Quota: quota::Quota,
     Recent: recent::Recent,
+    Rpfilter: rpfilter::Rpfilter,
+    Sctp: sctp::Sctp,
     State: ctstate::State,
     Statistic: statistic::Statistic,
     Tcp: tcp::Tcp,
+    Tcpmss: tcpmss::Tcpmss,
+    Time: time::Time,
+    Tos: tos::Tos,
+    Ttl: ttl::Ttl,
     Udp: udp::Udp,
 }
 
 target_registry! {
     Audit: audit::Audit,
+    Checksum: checksum::Checksum,
+    Classify: classify::Classify,
     Connmark: connmark::ConnmarkTarget,
     Ct: ct::Ct,
     Dnat: nat::Dnat,
+    Dscp: dscp::DscpTarget,
+    Ecn: ecn::EcnTarget,
+    Hl: ttl::HlTarget,
     Log: log::Log,
     Mark: mark::MarkTarget,
     Masquerade: masquerade::Masquerade,
@@ -110,5 +163,9 @@ target_registry! {
     Redirect: redirect::Redirect,
     Reject: reject::Reject,
     Snat: nat::Snat,
+    Tcpmss: tcpmss::TcpmssTarget,
+    Tcpoptstrip: tcpoptstrip::Tcpoptstrip,
+    Tos: tos::TosTarget,
     Trace: trace::Trace,
+    Ttl: ttl::TtlTarget,
 }

@@ -40,7 +40,7 @@ impl PortTest {
     }
 
     fn text(self) -> String {
-        if self.low == self.high { self.low.to_string() } else { format!("{}:{}", self.low, self.high) }
+        range_text((self.low, self.high))
     }
 
     /// ` --dport 80`. The whole range prints nothing, even inverted.
@@ -48,6 +48,11 @@ impl PortTest {
         if !self.spans_all() {
             let _ = write!(out, "{} {option} {}", bang(self.inverted), self.text());
         }
+    }
+
+    /// The same, the whole range printed too.
+    pub(super) fn save_always(self, out: &mut String, option: &str) {
+        let _ = write!(out, "{} {option} {}", bang(self.inverted), self.text());
     }
 
     /// ` dpt:80` or ` dpts:80:90`.

@@ -99,6 +99,11 @@ macro_rules! match_registry {
                 }
             }
 
+            /// Whether loading the rule switches accounting of connections on.
+            pub const fn needs_accounting(&self) -> bool {
+                matches!(self, Self::Connbytes(_))
+            }
+
             /// Decides; none for a match that is not emulated.
             pub fn eval(
                 &self,
