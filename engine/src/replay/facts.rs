@@ -201,7 +201,9 @@ mod tests {
     fn statements_build_the_node_and_mistakes_are_named() {
         let facts = Facts {
             ip_addr: "2: eth0: <UP> mtu 1450\n    inet 10.0.0.1/24 scope global eth0\n".to_owned(),
-            ip_route: "default via 10.0.0.254 dev eth0\n10.0.0.0/24 dev eth0 proto kernel scope link src 10.0.0.1\n".to_owned(),
+            ip_route:
+                "default via 10.0.0.254 dev eth0\n10.0.0.0/24 dev eth0 proto kernel scope link src 10.0.0.1\n"
+                    .to_owned(),
             addresses: vec!["cni0=10.244.0.1/24".to_owned(), "cni0=10.244.0".to_owned()],
             routes: vec!["10.9.0.0/16=@wg0".to_owned(), "10.8.0.0/16=10.7.0.1".to_owned()],
             sysctls: vec!["net.ipv4.ip_forward=1".to_owned(), "net.ipv4.tcp_sack=1".to_owned()],

@@ -116,7 +116,9 @@ impl Hints {
                 "INPUT" => {
                     self.own.extend(host(&head.dst).map(|a| (a, "a rule of INPUT has it as destination")));
                 }
-                "OUTPUT" => self.own.extend(host(&head.src).map(|a| (a, "a rule of OUTPUT has it as source"))),
+                "OUTPUT" => {
+                    self.own.extend(host(&head.src).map(|a| (a, "a rule of OUTPUT has it as source")))
+                }
                 "FORWARD" => self.forwards = true,
                 _ => {}
             },
@@ -309,10 +311,15 @@ impl Infer<'_> {
     fn default_route(&mut self, spec: &PacketSpec, dst: IpAddr) {
         let family = Family::of(&dst);
         let inet = &self.netns.inet;
-        if self.facts.names_routes() && inet.main.iter().any(|r| r.prefix_len == 0 && same_family(r, family)) {
+        if self.facts.names_routes() && inet.main.iter().any(|r| r.prefix_len == 0 && same_family(r, family))
+        {
             return;
         }
-        if inet.main.iter().any(|r| r.prefix_len == 0 && r.kind == RouteKind::Unicast && same_family(r, family)) {
+        if inet
+            .main
+            .iter()
+            .any(|r| r.prefix_len == 0 && r.kind == RouteKind::Unicast && same_family(r, family))
+        {
             return;
         }
         if !self.facts.ip_route.trim().is_empty() {

@@ -8,6 +8,7 @@ pub mod case;
 pub mod facts;
 pub mod infer;
 pub mod line;
+pub mod render;
 pub mod report;
 pub mod session;
 

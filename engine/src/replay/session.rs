@@ -91,7 +91,8 @@ impl Session {
 
     /// Sends one more packet through the same node.
     pub fn send(&mut self, spec: PacketSpec, level: Level) -> Result<&Sent, String> {
-        let now = Instant::from_millis(self.sent.len() as u64 * STEP_MS).max(Instant::from_millis(spec.at_ms));
+        let now =
+            Instant::from_millis(self.sent.len() as u64 * STEP_MS).max(Instant::from_millis(spec.at_ms));
         self.netns.now = now.max(self.netns.now);
         let ran = match build::skb(&self.netns, &spec)? {
             Built::Received(skb, dev) => self.netns.run_received(*skb, dev, level),
