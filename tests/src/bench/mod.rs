@@ -1,5 +1,5 @@
 //! The benchmarks behind `cargo xtask bench`: the budgets of the design, measured, beside the real kernel where
-//! it can be asked.
+//! it can be asked. The engine's rows are in `chainwalk-portable`, so that WebAssembly runs them too.
 
-pub mod dump;
+pub mod kernel;
 pub mod row;

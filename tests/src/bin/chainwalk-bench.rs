@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use chainwalk_tests::bench::dump::Dump;
+use chainwalk_portable::dump::Dump;
+use chainwalk_portable::rows::rows;
+use chainwalk_tests::bench::{kernel, row::Row};
 
 const HELP: &str = "\
 Measures the budgets of the design.
@@ -25,9 +27,27 @@ fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         },
+        [] => measure(),
         _ => {
             print!("{HELP}");
             ExitCode::from(2)
         }
     }
+}
+
+/// Prints the table; fails when a budget is exceeded.
+#[expect(clippy::print_stdout, reason = "a command line talks to its user")]
+fn measure() -> ExitCode {
+    println!("{:<66} {:>10} {:>10} {:>6}", "", "limit", "median", "ratio");
+    let mut kept = true;
+    for row in rows() {
+        let row = Row::engine(&row);
+        println!("{row}");
+        kept &= row.kept();
+    }
+    match kernel::rows(&[1, 5_000, 20_000]) {
+        Ok(rows) => rows.iter().for_each(|row| println!("{row}")),
+        Err(error) => println!("the kernel was not asked: {error}"),
+    }
+    if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

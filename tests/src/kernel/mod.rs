@@ -9,7 +9,7 @@
 
 mod command;
 mod lab;
-mod namespace;
+pub(crate) mod namespace;
 mod run;
 mod tap;
 

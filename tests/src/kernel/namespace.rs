@@ -29,7 +29,7 @@ impl Netns {
     }
 
     /// A path by which another process can name the namespace.
-    pub(super) fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
     }
 }
@@ -51,7 +51,7 @@ fn current() -> io::Result<File> {
 }
 
 /// Pins the calling thread to the processor it may use first, so that all softirq work it causes stays in order.
-pub(super) fn pin() -> io::Result<()> {
+pub(crate) fn pin() -> io::Result<()> {
     let myself = Pid::from_raw(0);
     let allowed = sched_getaffinity(myself)?;
     let mut one = CpuSet::new();
