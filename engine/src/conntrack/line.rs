@@ -9,15 +9,15 @@ use super::{L4Part, Tuple};
 use crate::base::Instant;
 use crate::packet::{Family, proto};
 
-/// What the end and the seconds of the line depend on.
+/// What the parts of the line depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineForm {
-    /// `conntrack -L`: the time left, the mark always, the zone if set, the references.
+    /// `conntrack -L`: the time left, counters, the mark always, the zone if set, the references.
     List,
-    /// `conntrack -E`: the mark only if set, no references.
+    /// `conntrack -E`, new or changed: the mark only if set, no counters, no references.
     Event,
-    /// `conntrack -E` of an entry that ended by timeout: as [`Self::Event`], without time.
-    EventExpired,
+    /// `conntrack -E`, destroyed: counters, and the time left only if there was any.
+    Destroy,
     /// `/proc/net/nf_conntrack`: the zone always, one reference more for the one who reads.
     Proc,
 }
@@ -37,33 +37,41 @@ impl Entry {
     /// Those of `out`.
     pub fn write(&self, out: &mut impl Write, form: LineForm, now: Instant) -> fmt::Result {
         write!(out, "{:<8} {}", proto_name(self.original.proto), self.original.proto)?;
-        if form != LineForm::EventExpired {
-            write!(out, " {}", self.remaining(now).as_secs())?;
+        let secs = self.remaining(now).as_secs();
+        if form != LineForm::Destroy || secs != 0 {
+            write!(out, " {secs}")?;
+        }
+        if form == LineForm::Proc && self.original.proto == proto::GRE {
+            // The kernel keeps both of an entry's timeouts; without a helper they are the defaults.
+            write!(out, " timeout=30, stream_timeout=180")?;
         }
         if let Some(state) = self.state_name() {
             write!(out, " {state}")?;
         }
+        let acct = self.acct.filter(|_| form != LineForm::Event);
         tuple(out, &self.original)?;
-        counters(out, self.acct.map(|a| a[0]))?;
+        counters(out, acct.map(|a| a[0]))?;
         if !self.status.has(Status::SEEN_REPLY) {
             out.write_str(" [UNREPLIED]")?;
         }
         tuple(out, &self.reply)?;
-        counters(out, self.acct.map(|a| a[1]))?;
+        counters(out, acct.map(|a| a[1]))?;
         if self.status.has(Status::ASSURED) {
             out.write_str(" [ASSURED]")?;
         }
-        let always = matches!(form, LineForm::List | LineForm::Proc);
-        if always || self.mark != 0 {
+        if matches!(form, LineForm::List | LineForm::Proc) || self.mark != 0 {
             write!(out, " mark={}", self.mark)?;
         }
         if form == LineForm::Proc || self.zone != 0 {
             write!(out, " zone={}", self.zone)?;
         }
+        if let Some(start) = self.confirmed_at.filter(|_| form != LineForm::Event) {
+            write!(out, " delta-time={}", now.since(start).as_secs())?;
+        }
         match form {
             LineForm::List => out.write_str(" use=1"),
             LineForm::Proc => out.write_str(" use=2"),
-            LineForm::Event | LineForm::EventExpired => Ok(()),
+            LineForm::Event | LineForm::Destroy => Ok(()),
         }
     }
 

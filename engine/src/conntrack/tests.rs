@@ -91,7 +91,11 @@ fn c1_events() {
         .into_iter()
         .map(|e| {
             let mut line = format!("{} ", e.kind.tag());
-            e.entry.write(&mut line, LineForm::Event, e.at).expect("a String takes everything");
+            let form = match e.kind {
+                super::EventKind::New | super::EventKind::Update => LineForm::Event,
+                super::EventKind::Destroy => LineForm::Destroy,
+            };
+            e.entry.write(&mut line, form, e.at).expect("a String takes everything");
             line
         })
         .collect();

@@ -43,8 +43,16 @@ pub(super) fn track(p: &Packeted<'_>, entry: &mut Entry, explain: &mut Explain) 
     Judgement::Accept
 }
 
-/// UDP-Lite: as UDP, but any answer makes it a stream at once.
+/// UDP-Lite: as UDP, but any answer makes it a stream at once. A checksum is compulsory (RFC 3828 3.1); of
+/// its value only "none" is looked at.
 pub(super) fn track_lite(p: &Packeted<'_>, entry: &mut Entry, explain: &mut Explain) -> Judgement {
+    let L4::Raw(bytes) = &p.packet.l4 else { return Judgement::Invalid };
+    let word = |at: usize| bytes.get(at..at + 2).map(|b| usize::from(u16::from_be_bytes([b[0], b[1]])));
+    let coverage_fits = word(4).is_some_and(|cover| cover == 0 || (8..=bytes.len()).contains(&cover));
+    if !coverage_fits || word(6).is_none_or(|sum| sum == 0) {
+        explain.say(|| "INVALID: UDP-Lite without a checksum, or with an impossible coverage".to_owned());
+        return Judgement::Invalid;
+    }
     track_answered(p, entry, explain, Knob::UdpTimeout, Knob::UdpTimeoutStream)
 }
 

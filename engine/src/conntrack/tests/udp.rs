@@ -61,7 +61,7 @@ fn a_bad_checksum_is_invalid() {
 #[test]
 fn udp_lite_is_a_stream_at_the_first_answer() {
     let mut lab = Lab::new();
-    let bytes = |a: u16, b: u16| [a.to_be_bytes(), b.to_be_bytes(), [0, 8], [0, 0]].concat();
+    let bytes = |a: u16, b: u16| [a.to_be_bytes(), b.to_be_bytes(), [0, 8], [0x12, 0x34]].concat();
     let there = packet(lab.client, lab.server, proto::UDPLITE, L4::Raw(bytes(7, 9)));
     let back = packet(lab.server, lab.client, proto::UDPLITE, L4::Raw(bytes(9, 7)));
     lab.forward(there.clone());
@@ -69,6 +69,9 @@ fn udp_lite_is_a_stream_at_the_first_answer() {
     lab.forward(there);
     assert_eq!(lab.now_is(), " 120 assured");
     assert!(lab.lines()[0].starts_with("udplite  136 "));
+    let bare = [7_u16.to_be_bytes(), 9_u16.to_be_bytes(), [0, 8], [0, 0]].concat();
+    let bare = packet(lab.client, lab.server, proto::UDPLITE, L4::Raw(bare));
+    assert_eq!(lab.forward(bare).state(), "INVALID");
 }
 
 #[test]
