@@ -46,7 +46,7 @@ impl fmt::Display for Hook {
     }
 }
 
-/// Where a function stands inside its hook: lower runs earlier; equal ones run in order of registration.
+/// Where a function stands inside its hook: lower runs earlier; of equal ones the newest runs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Priority(pub i32);
 

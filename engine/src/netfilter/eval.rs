@@ -93,8 +93,11 @@ impl Walk<'_> {
     }
 
     fn policy(&mut self, base: ChainId, cx: &mut Cx<'_>, skb: &Skb) -> Verdict {
-        self.state.chains[base.0 as usize].add(skb.packet.len_bytes() as u64);
-        let verdict = self.table.chain(base).base.as_ref().map_or(Verdict::Accept, |b| b.policy.clone());
+        let base_chain = self.table.chain(base).base.as_ref();
+        if base_chain.is_none_or(|b| b.counted) {
+            self.state.chains[base.0 as usize].add(skb.packet.len_bytes() as u64);
+        }
+        let verdict = base_chain.map_or(Verdict::Accept, |b| b.policy.clone());
         cx.trace.record(cx.now, || TraceKind::Policy {
             table: self.number,
             chain: base.0,

@@ -29,19 +29,19 @@ pub struct Registration {
 /// Who runs at which hook, in which order.
 #[derive(Clone, Debug, Default)]
 pub struct HookTable {
-    /// By hook and family. Sorted by priority; equal priorities keep the order of registration.
+    /// By hook and family. Sorted by priority; among equal ones the newest comes first.
     users: [[Vec<Registration>; 2]; 5],
 }
 
 impl HookTable {
-    /// Adds a user behind those of its own priority (`nf_hook_entries_grow`). A second identical
-    /// registration is ignored.
+    /// Adds a user before those of its own priority: the newest runs first (`nf_hook_entries_grow`; seen on
+    /// 6.18 with a legacy and an nft filter table). A second identical registration is ignored.
     pub fn register(&mut self, new: Registration) {
         let users = &mut self.users[new.hook as usize][new.family as usize];
         if users.contains(&new) {
             return;
         }
-        let at = users.partition_point(|r| r.priority <= new.priority);
+        let at = users.partition_point(|r| r.priority < new.priority);
         users.insert(at, new);
     }
 
@@ -60,13 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_priorities_run_in_registration_order() {
+    fn the_newest_of_equal_priorities_runs_first() {
         let mut table = HookTable::default();
         let at = |priority, user| Registration { hook: Hook::Forward, family: Family::V4, priority, user };
         table.register(at(Priority::FILTER, HookUser::Table(1)));
         table.register(at(Priority::MANGLE, HookUser::Table(0)));
         table.register(at(Priority::FILTER, HookUser::Table(2)));
         let order: Vec<_> = table.users(Hook::Forward, Family::V4).iter().map(|r| r.user).collect();
-        assert_eq!(order, [HookUser::Table(0), HookUser::Table(1), HookUser::Table(2)]);
+        assert_eq!(order, [HookUser::Table(0), HookUser::Table(2), HookUser::Table(1)]);
     }
 }

@@ -79,6 +79,9 @@ pub struct Base {
     pub hook: Hook,
     /// Accept or Drop.
     pub policy: Verdict,
+    /// Whether the policy counts packets. It always does in x_tables; a base chain of nf_tables does when it was
+    /// made with counters, which iptables-nft asks for where a policy is stated.
+    pub counted: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -108,7 +111,7 @@ impl Table {
             .iter()
             .map(|&hook| Chain {
                 name: hook.chain().into(),
-                base: Some(Base { hook, policy: Verdict::Accept }),
+                base: Some(Base { hook, policy: Verdict::Accept, counted: flavour == Flavour::Legacy }),
                 rules: Vec::new(),
                 first_rule: 0,
             })

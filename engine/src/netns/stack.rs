@@ -11,6 +11,7 @@ use super::Netns;
 use super::answer::{Trouble, icmp_proto, reset_for};
 use super::path::{End, Run};
 use crate::packet::{Family, Icmp, Ip, L4, Packet, PacketType, Skb, Tcp, TcpFlags, proto};
+use crate::trace::DropReason;
 
 /// A port that a local process listens on, on every address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,7 +99,7 @@ impl Netns {
                 59 if skb.family() == Family::V6 => End::delivered("no next header"),
                 _ => {
                     self.icmp_error(run, skb, Trouble::ProtocolUnreachable);
-                    End::delivered("no protocol takes it")
+                    End::dropped(DropReason::NoProtocol, "the node has nobody for this protocol")
                 }
             },
         }

@@ -32,7 +32,8 @@ pub(super) struct Tables {
 }
 
 impl Netns {
-    /// Loads a sealed table, replacing the one of the same flavour, family and name. `state` holds its counters.
+    /// Loads a sealed table, replacing the one of the same flavour, family and name, which keeps its place among
+    /// the hook's users. `state` holds its counters.
     pub fn load(&mut self, table: Table, state: TableState) {
         let new = LoadedTable {
             uncertain: table.chains.iter().flat_map(|c| &c.rules).any(|rule| {
@@ -60,6 +61,15 @@ impl Netns {
             None => self.tables.loaded.push(new),
         }
         self.register_hooks();
+    }
+
+    /// Loads a table that is made anew, as `iptables-nft-restore` does with every table it names: its chains
+    /// are registered again, and run before others of their priority.
+    pub fn load_anew(&mut self, table: Table, state: TableState) {
+        if let Some(at) = self.find(table.flavour, table.family, table.name) {
+            self.tables.loaded.remove(usize::from(at));
+        }
+        self.load(table, state);
     }
 
     /// Index of a table in the namespace.
@@ -92,7 +102,8 @@ impl Netns {
             let table = &loaded.table;
             let user = match table.name {
                 TableName::Nat => {
-                    self.tables.nat[table.family as usize].push(at as u16);
+                    // The dispatcher's list is ordered as hooks are: the newest first.
+                    self.tables.nat[table.family as usize].insert(0, at as u16);
                     HookUser::Nat
                 }
                 TableName::Raw | TableName::Mangle | TableName::Filter | TableName::Security => {

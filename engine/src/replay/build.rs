@@ -201,6 +201,10 @@ pub fn skb(netns: &Netns, spec: &PacketSpec) -> Result<Built, String> {
     match dev {
         None => Ok(Built::Local(Box::new(skb))),
         Some(dev) => {
+            // Every frame has a sender; unless named, a neighbour that is not otherwise seen.
+            if !netns.inet.device(dev).is_loopback() {
+                skb.mac_src.get_or_insert([0x02, 0, 0, 0, dev.0 as u8, 0xfe]);
+            }
             // A frame to a group address is how such a packet arrives.
             skb.packet_type = match skb.packet.ip.dst {
                 IpAddr::V4(dst) if dst.is_broadcast() => PacketType::Broadcast,
@@ -279,8 +283,14 @@ fn read_proto(spec: &PacketSpec) -> Result<u8, String> {
     })
 }
 
+/// One port without the other is a slip; none at all is a header of zeros.
 fn ports(spec: &PacketSpec) -> Result<(u16, u16), String> {
-    Ok((spec.sport.ok_or("`sport` is missing")?, spec.dport.ok_or("`dport` is missing")?))
+    match (spec.sport, spec.dport) {
+        (Some(sport), Some(dport)) => Ok((sport, dport)),
+        (None, None) => Ok((0, 0)),
+        (None, Some(_)) => Err("`sport` is missing".to_owned()),
+        (Some(_), None) => Err("`dport` is missing".to_owned()),
+    }
 }
 
 fn tcp(spec: &PacketSpec, payload: Vec<u8>) -> Result<Tcp, String> {
@@ -302,7 +312,7 @@ fn tcp(spec: &PacketSpec, payload: Vec<u8>) -> Result<Tcp, String> {
         dport,
         seq: spec.seq.unwrap_or(0),
         ack: spec.ack.unwrap_or(0),
-        flags: read_flags(spec.flags.as_deref().unwrap_or("S"))?,
+        flags: read_flags(spec.flags.as_deref().unwrap_or(if spec.sport.is_some() { "S" } else { "" }))?,
         window: spec.win.unwrap_or(WINDOW_DEFAULT),
         urgent: 0,
         options,

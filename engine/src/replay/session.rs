@@ -44,7 +44,7 @@ impl Session {
     pub fn new(rulesets: Vec<Ruleset>, kernel: KernelVersion, seed: u64) -> Self {
         let mut loaded = Netns::new(kernel, seed);
         for mut ruleset in rulesets {
-            setup::load(&mut loaded, &mut ruleset);
+            setup::load(&mut loaded, &mut ruleset, false);
         }
         loaded.hold_ports(true);
         Self { netns: loaded.clone(), loaded, sent: Vec::new(), assumptions: Vec::new() }

@@ -84,12 +84,13 @@ fn restore(
             message: diag.message.clone(),
         });
     }
-    load(netns, &mut read);
+    // A flushing nft restore makes the tables it names anew.
+    load(netns, &mut read, flavour == Flavour::Nft && !noflush);
     Ok(())
 }
 
 /// Loads the tables of a ruleset that differ from what is loaded.
-pub(super) fn load(netns: &mut Netns, read: &mut Ruleset) {
+pub(super) fn load(netns: &mut Netns, read: &mut Ruleset, anew: bool) {
     let seed = netns.shared.seed;
     let states = read.seal(seed);
     let tables = std::mem::take(&mut read.tables);
@@ -98,8 +99,10 @@ pub(super) fn load(netns: &mut Netns, read: &mut Ruleset) {
             let loaded = &netns.tables()[usize::from(at)];
             *loaded.table == table && loaded.state.rules == state.rules
         });
-        if !same {
-            netns.load(table, state);
+        match (same, anew) {
+            (true, _) => {}
+            (false, true) => netns.load_anew(table, state),
+            (false, false) => netns.load(table, state),
         }
     }
 }

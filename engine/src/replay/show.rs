@@ -73,14 +73,18 @@ pub(super) fn words(line: &str) -> Vec<String> {
 
 /// `conntrack -L [-f FAMILY]`, `-S`, `-C`.
 fn conntrack(netns: &Netns, args: &[&str]) -> Result<String, String> {
+    // Without -f, conntrack 1.4.7 lists both families.
     let family = match args {
-        [_, "-f", "ipv6"] | ["-f", "ipv6", _] => Family::V6,
-        [_] | [_, "-f", "ipv4"] | ["-f", "ipv4", _] => Family::V4,
+        [_] => None,
+        [_, "-f", "ipv6"] | ["-f", "ipv6", _] => Some(Family::V6),
+        [_, "-f", "ipv4"] | ["-f", "ipv4", _] => Some(Family::V4),
         _ => return Err(format!("conntrack {} is not emulated", args.join(" "))),
     };
     if args.contains(&"-L") {
         let mut out = String::new();
-        for entry in netns.ct.entries(netns.now).filter(|e| Family::of(&e.original.src) == family) {
+        for entry in
+            netns.ct.entries(netns.now).filter(|e| family.is_none_or(|f| Family::of(&e.original.src) == f))
+        {
             out.push_str(&entry.line(netns.now));
             out.push('\n');
         }

@@ -155,6 +155,8 @@ pub enum DropReason {
     Fragment,
     /// More passes through the node than the engine follows.
     Loop,
+    /// The node has nobody for this transport protocol.
+    NoProtocol,
     /// Handed to something that is not emulated.
     NotEmulated,
 }

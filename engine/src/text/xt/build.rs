@@ -197,6 +197,7 @@ impl Workbench {
     pub(super) fn set_policy(&mut self, id: ChainId, policy: Verdict, counters: Counters) {
         if let Some(base) = &mut self.table.chains[id.0 as usize].base {
             base.policy = policy;
+            base.counted = true;
             self.counters.policies[id.0 as usize] = counters;
         }
     }
