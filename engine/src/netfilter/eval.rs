@@ -145,7 +145,7 @@ impl Walk<'_> {
                 Some(MatchResult::No) => return Outcome::No,
                 Some(MatchResult::Hotdrop) => return Outcome::Hotdrop,
                 // Later tests may still fail and settle it.
-                None => unknown = unknown.or(Some(&bound.m)),
+                Some(MatchResult::Unknown) | None => unknown = unknown.or(Some(&bound.m)),
             }
         }
         match unknown {

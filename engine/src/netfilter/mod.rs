@@ -9,6 +9,7 @@ pub mod eval;
 pub mod hook;
 pub mod index;
 pub mod rule;
+pub mod set;
 pub mod state;
 pub mod table;
 pub mod xt;

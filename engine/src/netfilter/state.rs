@@ -1,5 +1,9 @@
 //! What stateful matches remember: per rule ([`RuleState`]) and per namespace ([`Shared`]).
 
+use std::collections::BTreeMap;
+
+use super::Counters;
+use super::set::Sets;
 use super::xt::{CountedConnections, HashlimitTables, RecentLists};
 use crate::base::{Draws, Rng};
 
@@ -37,4 +41,8 @@ pub struct Shared {
     pub recent: RecentLists,
     /// Buckets of `-m hashlimit`.
     pub hashlimit: HashlimitTables,
+    /// Sets of ipset.
+    pub sets: Sets,
+    /// Objects of `-m nfacct`, by name.
+    pub acct: BTreeMap<Box<str>, Counters>,
 }

@@ -19,6 +19,8 @@ pub struct LoadedTable {
     pub state: TableState,
     /// A rule has a part that is not emulated.
     pub(super) uncertain: bool,
+    /// IP sets that rules ask about.
+    sets: Vec<Box<str>>,
     tracks: bool,
 }
 
@@ -40,6 +42,14 @@ impl Netns {
                 rule.matches.iter().any(|b| matches!(b.m, Match::NotEmulated(_)))
                     || matches!(rule.target, Target::Ext(TargetExt::NotEmulated(_)))
             }),
+            sets: {
+                let rules = table.chains.iter().flat_map(|c| &c.rules);
+                let mut names: Vec<Box<str>> =
+                    rules.flat_map(|r| &r.matches).filter_map(|b| b.m.set_name().map(Into::into)).collect();
+                names.sort_unstable();
+                names.dedup();
+                names
+            },
             tracks: needs_conntrack(&table),
             table: Arc::new(table),
             state,
@@ -70,6 +80,17 @@ impl Netns {
             self.tables.loaded.remove(usize::from(at));
         }
         self.load(table, state);
+    }
+
+    /// Whether some rule may be unable to answer: a part is not emulated, or asks about a set nobody loaded.
+    pub(super) fn uncertain(&self) -> bool {
+        let lacks = |name: &str| self.shared.sets.get(name).is_none();
+        self.tables.uncertain || self.tables.loaded.iter().any(|t| t.sets.iter().any(|name| lacks(name)))
+    }
+
+    /// How many rules' tables refer to an IP set.
+    pub fn set_is_used(&self, name: &str) -> bool {
+        self.tables.loaded.iter().any(|t| t.sets.iter().any(|n| &**n == name))
     }
 
     /// Index of a table in the namespace.

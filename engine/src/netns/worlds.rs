@@ -61,7 +61,7 @@ impl Netns {
     }
 
     fn run(&mut self, skb: Skb, entry: Entry, level: Level) -> Ran {
-        if !self.tables.uncertain {
+        if !self.uncertain() {
             return self.run_once(skb, entry, level, Assume::default()).0;
         }
         let before = self.clone();

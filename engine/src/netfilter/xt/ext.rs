@@ -354,6 +354,8 @@ pub enum MatchResult {
     No,
     /// The packet is dropped at once (`par->hotdrop`).
     Hotdrop,
+    /// Depends on something that is not there to ask: a set that nobody loaded.
+    Unknown,
 }
 
 impl From<bool> for MatchResult {

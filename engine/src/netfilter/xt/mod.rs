@@ -47,6 +47,7 @@ mod masquerade;
 mod multiport;
 mod nat;
 mod netmap;
+mod nfacct;
 mod nflog;
 mod owner;
 mod physdev;
@@ -58,6 +59,7 @@ mod redirect;
 mod reject;
 mod rpfilter;
 mod sctp;
+mod set;
 mod spi;
 mod statistic;
 mod tcp;
@@ -126,6 +128,7 @@ match_registry! {
     Mac: mac::Mac,
     Mark: mark::MarkMatch,
     Multiport: multiport::Multiport,
+    Nfacct: nfacct::Nfacct,
     Owner: owner::Owner,
     Physdev: physdev::Physdev,
     Pkttype: pkttype::Pkttype,
@@ -134,6 +137,7 @@ match_registry! {
     Recent: recent::Recent,
     Rpfilter: rpfilter::Rpfilter,
     Sctp: sctp::Sctp,
+    Set: set::SetMatch,
     State: ctstate::State,
     Statistic: statistic::Statistic,
     Tcp: tcp::Tcp,
@@ -162,6 +166,7 @@ target_registry! {
     Notrack: ct::Notrack,
     Redirect: redirect::Redirect,
     Reject: reject::Reject,
+    Set: set::SetTarget,
     Snat: nat::Snat,
     Tcpmss: tcpmss::TcpmssTarget,
     Tcpoptstrip: tcpoptstrip::Tcpoptstrip,

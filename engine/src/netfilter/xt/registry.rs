@@ -104,7 +104,12 @@ macro_rules! match_registry {
                 matches!(self, Self::Connbytes(_))
             }
 
-            /// Decides; none for a match that is not emulated.
+            /// The IP set it asks about. Where no such set is loaded, its answer is unknown.
+            pub fn set_name(&self) -> Option<&str> {
+                if let Self::Set(m) = self { Some(m.set_name()) } else { None }
+            }
+
+            /// Decides; none for a match that is not emulated, or that asks about a set nobody loaded.
             pub fn eval(
                 &self,
                 cx: &mut crate::netfilter::Cx<'_>,
@@ -112,10 +117,11 @@ macro_rules! match_registry {
                 state: Option<&mut crate::netfilter::RuleState>,
                 why: &mut crate::trace::Why,
             ) -> Option<MatchResult> {
-                match self {
-                    $(Self::$variant(m) => Some(m.eval(cx, skb, state, why)),)+
-                    Self::NotEmulated(_) => None,
-                }
+                let result = match self {
+                    $(Self::$variant(m) => m.eval(cx, skb, state, why),)+
+                    Self::NotEmulated(_) => MatchResult::Unknown,
+                };
+                if result == MatchResult::Unknown { None } else { Some(result) }
             }
         }
     };
