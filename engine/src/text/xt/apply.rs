@@ -1,7 +1,7 @@
 //! Applies one command to a table: what `do_command4` does once the words are read.
 
 use super::build::Workbench;
-use super::spec::{Command, Op, RuleSpec};
+use super::spec::{Command, Op};
 use crate::netfilter::rule::Verdict;
 use crate::netfilter::table::{ChainId, Flavour};
 use crate::netfilter::{Counters, Rule};
@@ -48,14 +48,14 @@ impl Refusal {
 }
 
 /// Carries out every command that changes a table. Listing ones change nothing, except for `-Z` beside them.
-pub(super) fn apply(bench: &mut Workbench, command: Command, line: u32) -> Result<(), Refusal> {
+pub(super) fn apply(bench: &mut Workbench, command: Box<Command>, line: u32) -> Result<(), Refusal> {
     let Some(op) = command.op else { return Ok(()) };
     let name = command.chain.as_deref();
     match op {
         Op::Append => {
             let id = find(bench, name)?;
             let counters = command.counters.unwrap_or_default();
-            for rule in rules(command.rule, line) {
+            for rule in command.rule.rules(line) {
                 bench.append(id, rule, counters);
             }
         }
@@ -66,14 +66,14 @@ pub(super) fn apply(bench: &mut Workbench, command: Command, line: u32) -> Resul
                 return Err(Refusal::InsertTooFar);
             }
             // Each rule goes to the same place, so several addresses end up in reverse.
-            for rule in rules(command.rule, line) {
+            for rule in command.rule.rules(line) {
                 bench.insert(id, at, rule, command.counters.unwrap_or_default());
             }
         }
         Op::Replace => {
             let id = find(bench, name)?;
             let at = command.number.unwrap_or(1) as usize - 1;
-            let mut rules = rules(command.rule, line);
+            let mut rules = command.rule.rules(line);
             let (Some(rule), None) = (rules.next(), rules.next()) else {
                 return Err(Refusal::Parameter(
                     "Replacement rule does not specify a unique address".to_owned(),
@@ -96,7 +96,7 @@ pub(super) fn apply(bench: &mut Workbench, command: Command, line: u32) -> Resul
             }
             None => {
                 let id = find(bench, name)?;
-                for rule in rules(command.rule, line) {
+                for rule in command.rule.rules(line) {
                     let at = position(bench, id, &rule).ok_or(Refusal::BadRule)?;
                     bench.remove(id, at);
                 }
@@ -104,7 +104,7 @@ pub(super) fn apply(bench: &mut Workbench, command: Command, line: u32) -> Resul
         },
         Op::Check => {
             let id = find(bench, name)?;
-            for rule in rules(command.rule, line) {
+            for rule in command.rule.rules(line) {
                 position(bench, id, &rule).ok_or(Refusal::BadRule)?;
             }
         }
@@ -167,7 +167,7 @@ pub(super) fn apply(bench: &mut Workbench, command: Command, line: u32) -> Resul
 }
 
 fn find(bench: &Workbench, name: Option<&str>) -> Result<ChainId, Refusal> {
-    bench.find(name.unwrap_or_default()).ok_or(Refusal::NoChain)
+    bench.find_again(name.unwrap_or_default()).ok_or(Refusal::NoChain)
 }
 
 /// The named chain, or all.
@@ -206,17 +206,6 @@ fn delete(bench: &mut Workbench, id: ChainId) -> Result<(), Refusal> {
     }
     bench.delete_chain(id);
     Ok(())
-}
-
-/// The rules a specification stands for.
-fn rules(spec: RuleSpec, line: u32) -> impl Iterator<Item = Rule> {
-    let heads = spec.heads();
-    let mut last = Some(Rule { head: Default::default(), matches: spec.matches, target: spec.target, line });
-    let count = heads.len();
-    heads.into_iter().enumerate().filter_map(move |(at, head)| {
-        let rule = if at + 1 == count { last.take() } else { last.clone() };
-        rule.map(|rule| Rule { head, ..rule })
-    })
 }
 
 /// Where a rule like this one stands: same tests, same target.

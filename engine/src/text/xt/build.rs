@@ -1,5 +1,6 @@
 //! [`Ruleset`]: the tables a text describes; and the workbench that commands change one table on.
 
+use std::cell::Cell;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
 use indexmap::IndexMap;
@@ -93,6 +94,7 @@ pub(super) struct Workbench {
     /// By [`ChainId`]: rules that jump or go there.
     references: Vec<u32>,
     deleted: Vec<bool>,
+    last_found: Cell<ChainId>,
 }
 
 impl Workbench {
@@ -112,11 +114,23 @@ impl Workbench {
             }
         }
         let deleted = vec![false; table.chains.len()];
-        Self { table, counters, names, references, deleted }
+        Self { table, counters, names, references, deleted, last_found: Cell::new(ChainId(0)) }
     }
 
     pub(super) fn find(&self, name: &str) -> Option<ChainId> {
+        // Most rules go to the chain of the rule before.
+        let last = self.last_found.get();
+        if &*self.table.chain(last).name == name && !self.deleted[last.0 as usize] {
+            return Some(last);
+        }
         self.names.get(name).copied()
+    }
+
+    /// The same for a chain that a rule is added to: the next rule likely asks again.
+    pub(super) fn find_again(&self, name: &str) -> Option<ChainId> {
+        let id = self.find(name)?;
+        self.last_found.set(id);
+        Some(id)
     }
 
     pub(super) fn is_builtin(&self, id: ChainId) -> bool {

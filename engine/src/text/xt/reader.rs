@@ -4,7 +4,7 @@ mod lenient;
 
 use super::apply::{self, Refusal};
 use super::build::{Ruleset, Workbench};
-use super::check;
+use super::check::{self, Objection};
 use super::fault::{Class, Fault, Span};
 use super::guess;
 use super::lines::Line;
@@ -15,6 +15,7 @@ use crate::base::limits::CHAIN_NAME_LEN_MAX;
 use crate::netfilter::Counters;
 use crate::netfilter::rule::Verdict;
 use crate::netfilter::table::{ChainId, Flavour, TableName};
+use crate::netfilter::xt::Errno;
 use crate::packet::Family;
 use crate::text::diag::{Diags, Place};
 use crate::trace::DropReason;
@@ -43,6 +44,8 @@ struct Open {
     excerpt: bool,
     /// Chains that only jumps name so far.
     undefined: Vec<Undefined>,
+    /// What the kernel will say when the table is committed.
+    objections: Vec<Objection>,
 }
 
 struct Undefined {
@@ -173,7 +176,7 @@ impl<'o> Reader<'o> {
             Some(at) => Workbench::of(self.done.tables[at].clone(), self.done.counters[at].clone()),
             None => Workbench::empty(self.flavour, self.family, table),
         };
-        self.open.push(Open { bench, excerpt: true, undefined: Vec::new() });
+        self.open.push(Open { bench, excerpt: true, undefined: Vec::new(), objections: Vec::new() });
         self.open.len() - 1
     }
 
@@ -259,7 +262,7 @@ impl<'o> Reader<'o> {
     }
 
     /// Reads a rule line without changing anything. The flag tells of a quote that is not closed.
-    fn read_command(&self, line: &Line<'_>, bench: &Workbench) -> Result<(Command, bool), Fault> {
+    fn read_command(&self, line: &Line<'_>, bench: &Workbench) -> Result<(Box<Command>, bool), Fault> {
         let (counters, from) = leading_counters(line)?;
         let (words, open_quote) = words::split(&line.text, from)?;
         let cx = SpecCx {
@@ -285,7 +288,7 @@ impl<'o> Reader<'o> {
         &mut self,
         line: &Line<'_>,
         current: usize,
-        (command, open_quote): (Command, bool),
+        (mut command, open_quote): (Box<Command>, bool),
     ) -> Result<(), Fault> {
         if command.other_family {
             return Ok(());
@@ -300,6 +303,18 @@ impl<'o> Reader<'o> {
             });
         }
         let (span, number) = (command.chain_span, line.number);
+        if let Some((errno, why, span)) = command.objection.take() {
+            if !self.options.strict {
+                return Err(Fault { class: Class::Kernel, message: why, span });
+            }
+            let chain = command.chain.clone().unwrap_or_default();
+            self.open[current].objections.push(Objection {
+                line: number,
+                chain,
+                errno: errno_text(errno),
+                why,
+            });
+        }
         let bench = &mut self.open[current].bench;
         apply::apply(bench, command, number).map_err(|refusal| match (&refusal, self.flavour) {
             (Refusal::Parameter(message), _) => Fault::parameter(span, message.clone()),
@@ -315,20 +330,20 @@ impl<'o> Reader<'o> {
     /// Hands a table to the kernel's checks and takes it over. A lenient reading keeps one with objections.
     fn commit(&mut self, open: Open, at_line: u32) -> Result<(), Fault> {
         let (table, counters) = open.bench.finish();
-        if let Some(objection) = check::find_loop(&table) {
-            let chain = table.chain(objection.chain);
-            let line = chain.rules[objection.rule].line;
-            if self.options.strict {
-                let message = match self.flavour {
-                    Flavour::Legacy => format!("line {at_line} failed"),
-                    Flavour::Nft => format!(
-                        "line {line}: RULE_APPEND failed (Too many links): rule in chain {}",
-                        chain.name
-                    ),
-                };
-                return Err(Fault { class: Class::Kernel, message, span: Span::default() });
-            }
-            self.diags.error(Place { line, column: 1, len: 0 }, objection.reason);
+        let mut objections = open.objections;
+        objections.extend(check::table(&table, self.flavour));
+        if self.options.strict
+            && let Some(first) = objections.first()
+        {
+            let Objection { line, chain, errno, .. } = first;
+            let message = match self.flavour {
+                Flavour::Legacy => format!("line {at_line} failed"),
+                Flavour::Nft => format!("line {line}: RULE_APPEND failed ({errno}): rule in chain {chain}"),
+            };
+            return Err(Fault { class: Class::Kernel, message, span: Span::default() });
+        }
+        for Objection { line, why, .. } in objections {
+            self.diags.error(Place { line, column: 1, len: 0 }, why);
         }
         match self.done.tables.iter().position(|t| t.name == table.name) {
             Some(at) => {
@@ -345,6 +360,15 @@ impl<'o> Reader<'o> {
 
     pub(super) fn finish(self) -> Read {
         Read { ruleset: self.done, diags: self.diags.finish(), fault: self.fault }
+    }
+}
+
+/// The words of an error number (`strerror`).
+pub(super) const fn errno_text(errno: Errno) -> &'static str {
+    match errno {
+        Errno::Inval => "Invalid argument",
+        Errno::Range => "Numerical result out of range",
+        Errno::NoEnt => "No such file or directory",
     }
 }
 

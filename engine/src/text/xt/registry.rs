@@ -1,43 +1,69 @@
-//! Finds extensions by name: the lists of `netfilter::xt`, sorted once.
+//! Finds extensions by name: the lists of `netfilter::xt`, prepared once.
 
 use std::sync::LazyLock;
 
-use crate::netfilter::xt::{MATCHES, MatchEntry, OptSpec, TARGETS, TargetEntry};
+use crate::netfilter::xt::{ExtSpec, MATCHES, Match, MatchEntry, OptSpec, TARGETS, TargetEntry, TargetExt};
 use crate::packet::Family;
 
-static SORTED: LazyLock<Sorted> = LazyLock::new(|| {
-    let mut matches: Vec<&'static MatchEntry> = MATCHES.iter().collect();
-    matches.sort_by_key(|m| m.spec.name);
-    let mut targets: Vec<&'static TargetEntry> = TARGETS.iter().collect();
-    targets.sort_by_key(|t| t.spec.name);
-    Sorted { matches, targets }
-});
+static MATCH_NAMES: LazyLock<Names> = LazyLock::new(|| Names::of(MATCHES.iter().map(|m| m.spec.name)));
+static TARGET_NAMES: LazyLock<Names> = LazyLock::new(|| Names::of(TARGETS.iter().map(|t| t.spec.name)));
 
-struct Sorted {
-    matches: Vec<&'static MatchEntry>,
-    targets: Vec<&'static TargetEntry>,
+/// Names by a number made of them, so that a lookup compares numbers and one string at most. A large ruleset
+/// asks a million times.
+struct Names {
+    /// Sorted.
+    keys: Vec<(u64, usize)>,
+}
+
+impl Names {
+    fn of(names: impl Iterator<Item = &'static str>) -> Self {
+        let mut keys: Vec<_> = names.enumerate().map(|(at, name)| (Self::key(name), at)).collect();
+        keys.sort_unstable();
+        Self { keys }
+    }
+
+    /// The first seven bytes and the length.
+    fn key(name: &str) -> u64 {
+        let mut bytes = [0; 8];
+        for (to, from) in bytes.iter_mut().zip(name.bytes().take(7)) {
+            *to = from;
+        }
+        bytes[7] = name.len().min(255) as u8;
+        u64::from_be_bytes(bytes)
+    }
+
+    /// Indices of the names that may be this one.
+    fn candidates(&self, name: &str) -> impl Iterator<Item = usize> {
+        let key = Self::key(name);
+        let from = self.keys.partition_point(|&(k, _)| k < key);
+        self.keys[from..].iter().take_while(move |&&(k, _)| k == key).map(|&(_, at)| at)
+    }
 }
 
 /// The match of this name for this family. A name may be registered once a family.
 pub(super) fn find_match(name: &str, family: Family) -> Option<&'static MatchEntry> {
-    let list = &SORTED.matches;
-    let from = list.partition_point(|m| m.spec.name < name);
-    list[from..]
-        .iter()
-        .take_while(|m| m.spec.name == name)
-        .find(|m| m.spec.families.contains(&family))
-        .copied()
+    MATCH_NAMES
+        .candidates(name)
+        .map(|at| &MATCHES[at])
+        .find(|m| m.spec.name == name && m.spec.families.contains(&family))
 }
 
 /// The target of this name for this family.
 pub(super) fn find_target(name: &str, family: Family) -> Option<&'static TargetEntry> {
-    let list = &SORTED.targets;
-    let from = list.partition_point(|t| t.spec.name < name);
-    list[from..]
-        .iter()
-        .take_while(|t| t.spec.name == name)
-        .find(|t| t.spec.families.contains(&family))
-        .copied()
+    TARGET_NAMES
+        .candidates(name)
+        .map(|at| &TARGETS[at])
+        .find(|t| t.spec.name == name && t.spec.families.contains(&family))
+}
+
+/// What is known of a match in a rule; none if it is not emulated.
+pub(super) fn spec_of_match(m: &Match, family: Family) -> Option<&'static ExtSpec> {
+    if matches!(m, Match::NotEmulated(_)) { None } else { find_match(m.name(), family).map(|e| &e.spec) }
+}
+
+/// The same of a target.
+pub(super) fn spec_of_target(t: &TargetExt, family: Family) -> Option<&'static ExtSpec> {
+    if matches!(t, TargetExt::NotEmulated(_)) { None } else { find_target(t.name(), family).map(|e| &e.spec) }
 }
 
 /// The option written `--name` exactly.

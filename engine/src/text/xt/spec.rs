@@ -8,7 +8,8 @@ use super::words::Word;
 use crate::base::limits::CHAIN_NAME_LEN_MAX;
 use crate::netfilter::rule::{BoundMatch, IpMatch, Net, Not};
 use crate::netfilter::table::{ChainId, Flavour};
-use crate::netfilter::{Counters, Target};
+use crate::netfilter::xt::Errno;
+use crate::netfilter::{Counters, Rule, Target};
 use crate::packet::Family;
 
 pub(super) use rule::{read, restore_name};
@@ -88,6 +89,8 @@ pub(super) struct Command {
     /// `-4` in ip6tables, `-6` in iptables: in a restore the line is for the other tool.
     pub other_family: bool,
     pub rule: RuleSpec,
+    /// The kernel's objection to a match or target, and why: it shows when the table is committed.
+    pub objection: Option<(Errno, String, Span)>,
     /// What the reader kept verbatim: name as `-m NAME` or `-j NAME`, and where.
     pub verbatim: Vec<(String, Span)>,
 }
@@ -123,26 +126,27 @@ impl Default for RuleSpec {
 }
 
 impl RuleSpec {
-    /// The heads it stands for, sources outermost.
-    pub(super) fn heads(&self) -> Vec<IpMatch> {
-        let side = |nets: &[Net], inverted| -> Vec<Option<Not<Net>>> {
-            if nets.is_empty() {
-                return vec![None];
-            }
-            // "any" is no test at all, unless inverted.
-            nets.iter()
-                .map(|&value| (inverted || value.prefix_len() != Some(0)).then_some(Not { value, inverted }))
-                .collect()
-        };
-        let destinations = side(&self.destinations, self.destination_inverted);
-        let mut heads = Vec::with_capacity(self.sources.len().max(1) * destinations.len());
-        for src in side(&self.sources, self.source_inverted) {
-            for &dst in &destinations {
-                heads.push(IpMatch { src, dst, ..self.head.clone() });
-            }
-        }
-        heads
+    /// The rules it stands for, sources outermost.
+    pub(super) fn rules(self, line: u32) -> impl Iterator<Item = Rule> {
+        let Self {
+            sources, destinations, source_inverted, destination_inverted, head, matches, target, ..
+        } = self;
+        let (width, count) = (destinations.len().max(1), sources.len().max(1) * destinations.len().max(1));
+        let mut last = Some((head, matches, target));
+        (0..count).filter_map(move |at| {
+            let parts = if at + 1 == count { last.take() } else { last.clone() };
+            let (head, matches, target) = parts?;
+            let src = side(&sources, at / width, source_inverted);
+            let dst = side(&destinations, at % width, destination_inverted);
+            Some(Rule { head: IpMatch { src, dst, ..head }, matches, target, line })
+        })
     }
+}
+
+/// The test of one address; "any" is no test at all, unless inverted.
+fn side(nets: &[Net], at: usize, inverted: bool) -> Option<Not<Net>> {
+    let value = *nets.get(at)?;
+    (inverted || value.prefix_len() != Some(0)).then_some(Not { value, inverted })
 }
 
 /// `parse_rulenumber`.

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod mutation;
+mod speed;
 
 use super::*;
 use crate::netfilter::table::Flavour;

@@ -250,7 +250,7 @@ impl Reader<'_> {
         &mut self,
         line: &Line<'_>,
         current: usize,
-        (mut command, open_quote): (Command, bool),
+        (mut command, open_quote): (Box<Command>, bool),
     ) -> Result<(), Fault> {
         let place = line.place(command.chain_span);
         if matches!(command.op, Some(Op::Append | Op::Insert))
@@ -280,7 +280,7 @@ impl Reader<'_> {
 
     /// Makes sure that a chain which gets a rule exists.
     fn define(&mut self, current: usize, name: &str, span: Span, place: Place) -> Result<(), Fault> {
-        let Open { bench, excerpt, undefined } = &mut self.open[current];
+        let Open { bench, excerpt, undefined, .. } = &mut self.open[current];
         match bench.find(name) {
             Some(id) => undefined.retain(|u| u.chain != id || u.reported),
             None => {
@@ -306,7 +306,7 @@ impl Reader<'_> {
 
     /// A chain that a jump names and nothing defines yet.
     fn placeholder(&mut self, current: usize, name: &str, place: Place) -> crate::netfilter::ChainId {
-        let Open { bench, excerpt, undefined } = &mut self.open[current];
+        let Open { bench, excerpt, undefined, .. } = &mut self.open[current];
         // The very rule that jumps there may have made it.
         if let Some(id) = bench.find(name) {
             return id;
@@ -411,7 +411,7 @@ impl Reader<'_> {
 
 /// A line that could be read once repaired.
 struct Repaired<'t> {
-    parts: (Command, bool),
+    parts: (Box<Command>, bool),
     line: Line<'t>,
     /// Names of the repairs.
     made: Vec<&'static str>,

@@ -11,18 +11,22 @@ use crate::netfilter::xt::{
 };
 use crate::netfilter::{Counters, Target};
 use crate::packet::Family;
-use crate::text::xt::fault::{Class, Fault, Span};
+use crate::text::xt::fault::{Fault, Span};
 use crate::text::xt::words::Word;
 use crate::text::xt::{addr, known, protocols, registry};
 
 /// Reads one command. `line` is the text the words were split from.
-pub(in crate::text::xt) fn read(cx: &SpecCx<'_>, line: &str, words: &[Word<'_>]) -> Result<Command, Fault> {
+pub(in crate::text::xt) fn read(
+    cx: &SpecCx<'_>,
+    line: &str,
+    words: &[Word<'_>],
+) -> Result<Box<Command>, Fault> {
     let mut reader = Reader {
         cx,
         line,
         words,
         at: 0,
-        out: Command::default(),
+        out: Box::default(),
         seen: Seen::default(),
         loaded: Vec::new(),
         proto: None,
@@ -39,7 +43,7 @@ struct Reader<'c, 'w> {
     words: &'w [Word<'w>],
     /// Next word.
     at: usize,
-    out: Command,
+    out: Box<Command>,
     seen: Seen,
     /// Matches, and the target if it is an extension, in the order named.
     loaded: Vec<Loaded<'w>>,
@@ -73,6 +77,14 @@ enum Kind {
 }
 
 impl Kind {
+    const fn is_guided(&self) -> bool {
+        match self {
+            Self::Match(m) => m.spec.guided,
+            Self::Target(t) => t.spec.guided,
+            Self::VerbatimMatch(_) | Self::VerbatimTarget(_) => false,
+        }
+    }
+
     const fn options(&self) -> &'static [OptSpec] {
         match self {
             Self::Match(m) => m.spec.options,
@@ -611,7 +623,8 @@ impl<'w> Reader<'_, 'w> {
         inverted: bool,
     ) -> Result<(), Fault> {
         let name = self.loaded[at].name;
-        if inverted && !option.negate {
+        // The guided parser has its own words for it, and looks at the whole rule first.
+        if inverted && !option.negate && !self.loaded[at].kind.is_guided() {
             return Err(Fault::parameter(
                 word.span,
                 format!("{name}: option \"{}\" cannot be inverted.", option.name),
@@ -649,7 +662,7 @@ impl<'w> Reader<'_, 'w> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Command, Fault> {
+    fn finish(mut self) -> Result<Box<Command>, Fault> {
         let whole = Span { start: 0, end: self.line.len() as u32 };
         let Some(op) = self.out.op else {
             return Err(Fault::parameter(whole, "no command specified"));
@@ -664,26 +677,37 @@ impl<'w> Reader<'_, 'w> {
         for loaded in std::mem::take(&mut self.loaded) {
             let Loaded { kind, name, span, opts, spans } = loaded;
             let parsed = Parsed { family: self.cx.family, table: &table, chain: &chain, proto, opts };
-            let fault = |e: ArgError| Fault {
-                class: match e.by {
-                    Refusal::Tool | Refusal::NotEmulated => Class::Parameter,
-                    Refusal::Kernel(_) => Class::Kernel,
-                },
-                message: e.message,
-                span: e.opt.and_then(|i| spans.get(i)).copied().unwrap_or(span),
-            };
-            match kind {
-                Kind::Match(entry) => {
-                    let m = (entry.parse)(&parsed).map_err(fault)?;
+            let read = match kind {
+                Kind::Match(entry) => (entry.parse)(&parsed).map(|m| {
+                    if let Match::NotEmulated(m) = &m {
+                        self.out.verbatim.push((format!("-m {} {}", m.name, m.text), span));
+                    }
                     matches.push(BoundMatch { m, state: None });
-                }
-                Kind::Target(entry) => target = Some((entry.parse)(&parsed).map_err(fault)?),
+                }),
+                Kind::Target(entry) => (entry.parse)(&parsed).map(|t| {
+                    if let TargetExt::NotEmulated(t) = &t {
+                        self.out.verbatim.push((format!("-j {} {}", t.name, t.text), span));
+                    }
+                    target = Some(t);
+                }),
                 Kind::VerbatimMatch(text) => {
                     let m = Match::NotEmulated(NotEmulated { name: name.into(), text });
                     matches.push(BoundMatch { m, state: None });
+                    Ok(())
                 }
                 Kind::VerbatimTarget(text) => {
                     target = Some(TargetExt::NotEmulated(NotEmulated { name: name.into(), text }));
+                    Ok(())
+                }
+            };
+            let Err(ArgError { opt, message, by }) = read else { continue };
+            let span = opt.and_then(|i| spans.get(i)).copied().unwrap_or(span);
+            match by {
+                Refusal::Tool | Refusal::NotEmulated => return Err(Fault::parameter(span, message)),
+                Refusal::Kernel(errno) => {
+                    if self.out.objection.is_none() {
+                        self.out.objection = Some((errno, message, span));
+                    }
                 }
             }
         }
