@@ -180,8 +180,8 @@ impl Workbench {
         if let Some(to) = jumps_to(&rule) {
             self.references[to.0 as usize] += 1;
         }
-        self.table.chains[id.0 as usize].rules.push(rule);
-        self.counters.rules[id.0 as usize].push(counters);
+        push(&mut self.table.chains[id.0 as usize].rules, rule);
+        push(&mut self.counters.rules[id.0 as usize], counters);
     }
 
     pub(super) fn remove(&mut self, id: ChainId, at: usize) {
@@ -257,6 +257,15 @@ impl Workbench {
     }
 }
 
+/// Appends to a list that most often stays at one or two: the first room is for one.
+fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(list.len().max(1));
+    }
+    list.push(item);
+}
+
+/// The chain that a rule jumps or goes to.
 pub(super) const fn jumps_to(rule: &Rule) -> Option<ChainId> {
     match rule.target {
         Target::Jump(to) | Target::Goto(to) => Some(to),

@@ -672,7 +672,8 @@ impl<'w> Reader<'_, 'w> {
         let chain = self.out.chain.clone().unwrap_or_default();
         let table = self.out.table.clone().map_or(Cow::Borrowed(self.cx.table), Cow::Owned);
         let proto = self.proto.filter(|p| p.value != 0);
-        let mut matches = Vec::with_capacity(self.loaded.len());
+        let is_match = |l: &&Loaded<'_>| matches!(l.kind, Kind::Match(_) | Kind::VerbatimMatch(_));
+        let mut matches = Vec::with_capacity(self.loaded.iter().filter(is_match).count());
         let mut target = None;
         for loaded in std::mem::take(&mut self.loaded) {
             let Loaded { kind, name, span, opts, spans } = loaded;
