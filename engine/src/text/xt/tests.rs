@@ -1,8 +1,8 @@
 //! Texts in, texts and messages out.
 
 mod corpus;
+mod large;
 mod mutation;
-mod speed;
 
 use super::*;
 use crate::netfilter::table::Flavour;

@@ -80,14 +80,16 @@ fn mutated(rng: &mut Rng) -> String {
             }
             _ => drop(text.splice(short, pick(rng, PIECES).chars())),
         }
-        text.truncate(3000);
+        text.truncate(1500);
     }
     text.into_iter().collect()
 }
 
 fn read_all_ways(text: &str, seed: u64) {
-    for strict in [false, true] {
-        let family = if seed.is_multiple_of(2) { Some(Family::V6) } else { None };
+    // The strict reading is the simpler one: a quarter of the inputs is enough for it.
+    let ways: &[bool] = if seed.is_multiple_of(4) { &[false, true] } else { &[false] };
+    for &strict in ways {
+        let family = if seed.is_multiple_of(3) { Some(Family::V6) } else { None };
         let options = ParseOptions { strict, family, ..Default::default() };
         let (mut ruleset, diags) = parse(text, &options);
         for diag in &diags {

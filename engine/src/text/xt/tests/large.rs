@@ -1,4 +1,4 @@
-//! A large kube-proxy dump: read whole, with progress, and cancelled half way.
+//! A large kube-proxy dump: read whole, with progress, and cancelled half way. How fast is for `cargo xtask bench`.
 
 use std::fmt::Write as _;
 
@@ -64,10 +64,10 @@ fn kube_proxy_dump(services: u32, endpoints: u32) -> String {
 
 #[test]
 fn a_dump_of_kube_proxy_prints_back() {
-    let text = kube_proxy_dump(50, 20);
+    let text = kube_proxy_dump(200, 20);
     let (ruleset, diags) = parse(&text, &ParseOptions::default());
     assert_eq!(diags.iter().filter(|d| d.severity == Severity::Error).count(), 0, "{diags:?}");
-    assert_eq!(ruleset.rule_count(), 1 + 50 * 42);
+    assert_eq!(ruleset.rule_count(), 1 + 200 * 42);
     assert!(ruleset.save(&SaveOptions::default()) == text, "the print differs");
 }
 
@@ -82,18 +82,4 @@ fn reading_tells_its_progress_and_stops_when_told() {
     assert!(calls.len() > 3 && calls.is_sorted() && calls.iter().all(|&(d, t)| d < t && t == text.len()));
     let (part, _) = parse_with(&text, &ParseOptions::default(), &mut |done, total| done < total / 2);
     assert!(part.rule_count() < whole.rule_count());
-}
-
-/// DESIGN section 7 wants 400 ms in a release build; the test prints the figure and bounds what a debug build
-/// needs, so that a quadratic slip shows.
-#[test]
-fn a_dump_of_210_000_rules_is_read_in_time() {
-    let text = kube_proxy_dump(5_000, 20);
-    #[expect(clippy::disallowed_methods, reason = "a test may look at the clock")]
-    let start = std::time::Instant::now();
-    let (ruleset, _) = parse(&text, &ParseOptions::default());
-    let took = start.elapsed();
-    println!("{} rules, {} MB: read in {took:?}", ruleset.rule_count(), text.len() >> 20);
-    assert_eq!(ruleset.rule_count(), 210_001);
-    assert!(took < std::time::Duration::from_secs(20), "{took:?}");
 }
