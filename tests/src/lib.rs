@@ -8,6 +8,7 @@ pub mod case;
 pub mod compare;
 pub mod families;
 pub mod frame;
+pub mod fuzz;
 pub mod kernel;
 pub mod replay;
 pub mod script;

@@ -39,6 +39,13 @@ pub(super) fn tests(workspace: &Workspace) -> Result<Counts> {
     Ok(Counts::read(&capture(workspace, "cargo test", "test", &mut command)?))
 }
 
+/// The same inputs each time: what fails here fails everywhere. `cargo xtask fuzz --seed N` makes others.
+pub(super) fn fuzz(workspace: &Workspace) -> Result<Counts> {
+    let mut command = cargo(workspace, &["run", "--quiet", "-p", "chainwalk-tests", "--bin", "fuzz"]);
+    command.args(PROFILE);
+    Ok(Counts::of(capture(workspace, "mutated inputs", "fuzz", &mut command)?.success))
+}
+
 /// Crates with `wasm-bindgen-test` tests. They compile to nothing elsewhere.
 const WASM_TESTED: &[&str] = &["chainwalk-app", "chainwalk-portable"];
 

@@ -87,7 +87,8 @@ fn parse_to(args: &Parsed<'_>, at: usize, text: &str) -> Result<NatRange, ArgErr
         range.ports = Some(both);
         range.flags.port_base = base;
     }
-    if !addrs.is_empty() {
+    // Nothing before the ports leaves the address alone; nothing at all is a bad address.
+    if !addrs.is_empty() || tail.is_none() {
         let one = |text: &str| {
             address(args.family, text).ok_or_else(|| ArgError::at(at, format!("Bad IP address \"{text}\"")))
         };

@@ -1,0 +1,95 @@
+//! What reads inputs, and the laws that hold for any input.
+
+use chainwalk_engine::netfilter::table::Flavour;
+use chainwalk_engine::packet::Family;
+use chainwalk_engine::text::diag::Severity;
+use chainwalk_engine::text::xt::{self, ParseOptions, RestoreOptions, Ruleset, SaveOptions};
+
+use super::corpus::Kind;
+
+/// A reader with its laws.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    pub name: &'static str,
+    pub what: &'static str,
+    pub kind: Kind,
+    /// The error is the law that was broken.
+    pub read: fn(&str) -> Result<(), String>,
+}
+
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "paste",
+        what: "iptables-save text as people paste it; without an error, what is printed reads back to the same",
+        kind: Kind::Xt,
+        read: paste,
+    },
+    Target {
+        name: "restore",
+        what: "iptables-restore, both flavours and families: refused or taken, and then printed and taken again",
+        kind: Kind::Xt,
+        read: restore,
+    },
+];
+
+fn paste(text: &str) -> Result<(), String> {
+    let (ruleset, diags) = xt::parse(text, &ParseOptions::default());
+    // What the real tool would refuse, we keep as well as we can; the law is for what it takes.
+    if diags.iter().any(|diag| diag.severity == Severity::Error) || !reads_back(&ruleset) {
+        return Ok(());
+    }
+    let printed = ruleset.save(&SaveOptions::default());
+    // The family is guessed from the text; a text that lost its only address is read as what it was.
+    let options = ParseOptions {
+        family: Some(ruleset.family),
+        flavour: Some(ruleset.flavour),
+        ..ParseOptions::default()
+    };
+    let (again, _) = xt::parse(&printed, &options);
+    same(&printed, &again.save(&SaveOptions::default()))
+}
+
+fn restore(text: &str) -> Result<(), String> {
+    for (family, flavour) in [(Family::V4, Flavour::Legacy), (Family::V6, Flavour::Nft)] {
+        let options = RestoreOptions { family, flavour, counters: false, noflush: false };
+        let empty = Ruleset::new(family, flavour);
+        let Ok(ruleset) = xt::restore(text, &empty, options) else { continue };
+        if !reads_back(&ruleset) {
+            continue;
+        }
+        let printed = ruleset.save(&SaveOptions::default());
+        let again = xt::restore(&printed, &empty, options)
+            .map_err(|failure| format!("what it printed is refused: {}\n{printed}", failure.error.message))?;
+        same(&printed, &again.save(&SaveOptions::default()))?;
+    }
+    Ok(())
+}
+
+/// iptables-save prints names of chains, devices and recent lists bare, and so do we: one with a space, a quote or a
+/// leading dash does not read back there either.
+fn reads_back(ruleset: &Ruleset) -> bool {
+    let plain = |name: &str| {
+        !name.starts_with('-') && name.chars().all(|c| c.is_ascii_graphic() && !"\"'\\".contains(c))
+    };
+    ruleset.tables.iter().flat_map(|table| &table.chains).all(|chain| {
+        plain(&chain.name)
+            && chain.rules.iter().all(|rule| {
+                let devices = [&rule.head.in_dev, &rule.head.out_dev];
+                devices.into_iter().flatten().all(|device| plain(&device.value.name))
+                    && !rule.matches.iter().any(|bound| format!("{:?}", bound.m).contains("name: \"-"))
+            })
+    })
+}
+
+/// `print(parse(x)) = x` for what we printed ourselves.
+fn same(printed: &str, again: &str) -> Result<(), String> {
+    if printed == again {
+        return Ok(());
+    }
+    let (one, two) = printed
+        .lines()
+        .zip(again.lines())
+        .find(|(one, two)| one != two)
+        .unwrap_or(("a different number of lines", ""));
+    Err(format!("printed, read and printed again, it differs:\n  {one}\n  {two}"))
+}
