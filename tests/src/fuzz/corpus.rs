@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use chainwalk_portable::dump::Dump;
 use serde_json::Value;
-
-use crate::bench::dump::Dump;
 
 /// Grammar of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -76,9 +76,14 @@ fn reads_back(ruleset: &Ruleset) -> bool {
             && chain.rules.iter().all(|rule| {
                 let devices = [&rule.head.in_dev, &rule.head.out_dev];
                 devices.into_iter().flatten().all(|device| plain(&device.value.name))
-                    && !rule.matches.iter().any(|bound| format!("{:?}", bound.m).contains("name: \"-"))
+                    && rule.matches.iter().all(|bound| list_name(&format!("{:?}", bound.m)).is_none_or(plain))
             })
     })
+}
+
+/// The name of a recent list, from the match's debug text: the registry keeps its types to itself.
+fn list_name(debug: &str) -> Option<&str> {
+    debug.split_once("Recent")?.1.split_once("name: \"")?.1.split('"').next()
 }
 
 /// `print(parse(x)) = x` for what we printed ourselves.
