@@ -124,6 +124,8 @@ pub enum Response {
         sent: u32,
         trace: Box<TraceView>,
         node: Box<NodeView>,
+        /// What was said about the node and could not be used.
+        notes: Vec<(Input, ProblemView)>,
     },
     Rows(RuleWindow),
     /// The part of a link after `#/s/`.

@@ -1,17 +1,32 @@
-//! One reader's session with the engine.
+//! One reader's session with the engine: the ruleset loaded, the packets sent.
 
+use chainwalk_engine::base::KernelVersion;
+use chainwalk_engine::netfilter::table::ChainId;
+use chainwalk_engine::netfilter::{Table, TableState};
 use chainwalk_engine::packet::Family;
-use chainwalk_engine::text::xt::{ParseOptions, Ruleset, parse_with};
-use chainwalk_engine::view::{ProblemView, Severity, ruleset_view};
+use chainwalk_engine::replay::{self, FactInput, Facts, line};
+use chainwalk_engine::text::diag;
+use chainwalk_engine::text::xt::{ParseOptions, parse_with};
+use chainwalk_engine::trace::Level;
+use chainwalk_engine::view::story::{VisitIndex, chain_rows, node_view, sent_view, visit_rows};
+use chainwalk_engine::view::{ProblemView, RuleWindow, Severity, problem_view, ruleset_view};
 
 use crate::lesson::host::{LessonHost, SENT_BASE};
 use crate::link;
-use crate::protocol::{FamilyChoice, Input, PROTOCOL, Request, Response};
+use crate::protocol::{FamilyChoice, Follow, Input, NodeFacts, PROTOCOL, Request, Response, WINDOW_ROWS_MAX};
+
+/// Seed of all draws: the same question has the same answer.
+const SEED: u64 = 1;
+
+/// Packets a session keeps: each holds the events of every rule it was compared with.
+const SENT_MAX: usize = 40;
 
 /// What is loaded and what was sent.
 #[derive(Debug, Default)]
 pub struct Session {
-    ruleset: Option<Ruleset>,
+    session: Option<replay::Session>,
+    /// By packet sent.
+    visits: Vec<VisitIndex>,
     lessons: LessonHost,
 }
 
@@ -36,13 +51,21 @@ impl Session {
             Request::VisitRows { sent, visit, from, len } if sent >= SENT_BASE => {
                 Response::Rows(self.lessons.rows(sent, visit, from, len))
             }
-            _ => Response::Failed(String::new()),
+            Request::Trace { packet, facts } => self.trace(&packet, facts),
+            Request::Follow(follow) => self.follow(follow),
+            Request::VisitRows { sent, visit, from, len } => {
+                Response::Rows(self.visit_rows(sent, visit, from, len))
+            }
+            Request::ChainRows { table, chain, from, len } => {
+                Response::Rows(self.chain_rows(&table, &chain, from, len))
+            }
         };
         say(answer);
     }
 
     fn load(&mut self, family: FamilyChoice, text: &str, say: &mut dyn FnMut(Response)) -> Response {
-        self.ruleset = None;
+        self.session = None;
+        self.visits.clear();
         if text.trim().is_empty() {
             let message = "There is no ruleset yet: paste the output of iptables-save, or take a sample.";
             return Response::Refused(about(Input::Rules, vec![placeless(message)]));
@@ -70,9 +93,121 @@ impl Session {
             }
             return Response::Refused(about(Input::Rules, problems));
         }
-        self.ruleset = Some(ruleset);
+        self.session = Some(replay::Session::new(vec![ruleset], KernelVersion::default(), SEED));
         Response::Loaded(view)
     }
+
+    fn trace(&mut self, packet: &str, facts: NodeFacts) -> Response {
+        // The refusal of the ruleset has been heard.
+        let Some(session) = &mut self.session else { return Response::Refused(Vec::new()) };
+        let spec = match line::parse(packet) {
+            Ok(spec) => spec,
+            Err(diag) => return Response::Refused(about(Input::Packet, vec![problem_view(&diag, packet)])),
+        };
+        let (addresses, address_at) = filled(facts.addresses);
+        let (routes, route_at) = filled(facts.routes);
+        let (sysctls, sysctl_at) = filled(facts.sysctls);
+        let facts = Facts { ip_addr: facts.ip_addr, ip_route: facts.ip_route, addresses, routes, sysctls };
+        let input = |of: FactInput| match of {
+            FactInput::IpAddr => Input::IpAddr,
+            FactInput::IpRoute => Input::IpRoute,
+            FactInput::Address(at) => Input::Address(address_at[at]),
+            FactInput::Route(at) => Input::Route(route_at[at]),
+            FactInput::Sysctl(at) => Input::Sysctl(sysctl_at[at]),
+        };
+        let notes = match session.start(spec, &facts, Level::Full) {
+            Ok(notes) => notes,
+            Err(message) => {
+                return Response::Refused(about(Input::Packet, vec![placeless(&capital(&message))]));
+            }
+        };
+        let has_errors = notes.iter().any(|(_, diag)| diag.severity == diag::Severity::Error);
+        let notes = notes
+            .into_iter()
+            .map(|(of, diag)| (input(of), problem_view(&diag, text_of(of, &facts))))
+            .collect();
+        if has_errors {
+            return Response::Refused(notes);
+        }
+        self.visits.clear();
+        self.answer(notes)
+    }
+
+    fn follow(&mut self, follow: Follow) -> Response {
+        let Some(session) = &mut self.session else { return Response::Refused(Vec::new()) };
+        if session.sent().len() >= SENT_MAX {
+            let message = format!("A session keeps {SENT_MAX} packets. Press Trace to start anew.");
+            return Response::Refused(about(Input::Packet, vec![placeless(&message)]));
+        }
+        let sent = match follow {
+            Follow::Reply => session.reply(Level::Full),
+            Follow::Again => session.again(Level::Full),
+        };
+        match sent.map(|_| ()) {
+            Ok(()) => self.answer(Vec::new()),
+            Err(message) => Response::Refused(about(Input::Packet, vec![placeless(&capital(&message))])),
+        }
+    }
+
+    /// The packet sent last, as the page sees it.
+    fn answer(&mut self, notes: Vec<(Input, ProblemView)>) -> Response {
+        let Some(session) = &self.session else { return Response::Refused(notes) };
+        let (Some(sent), Some(trace)) = (session.sent().last(), sent_view(session)) else {
+            return Response::Refused(notes);
+        };
+        self.visits.push(VisitIndex::of(&sent.ran.trace));
+        let sent = session.sent().len() as u32 - 1;
+        Response::Traced { sent, trace: Box::new(trace), node: Box::new(node_view(session)), notes }
+    }
+
+    fn tables(&self) -> Vec<(&Table, &TableState)> {
+        let loaded = self.session.iter().flat_map(|session| session.netns().tables());
+        loaded.map(|loaded| (&*loaded.table, &loaded.state)).collect()
+    }
+
+    fn visit_rows(&self, sent: u32, visit: u32, from: u32, len: u32) -> RuleWindow {
+        let index = self.visits.get(sent as usize);
+        let packet = self.session.as_ref().and_then(|session| session.sent().get(sent as usize));
+        match (index, packet) {
+            (Some(index), Some(packet)) => {
+                visit_rows(&packet.ran.trace, index, &self.tables(), visit, from, len.min(WINDOW_ROWS_MAX))
+            }
+            _ => RuleWindow::default(),
+        }
+    }
+
+    fn chain_rows(&self, table: &str, chain: &str, from: u32, len: u32) -> RuleWindow {
+        let tables = self.tables();
+        let found = tables.iter().filter(|(of, _)| of.name.name() == table).find_map(|(table, state)| {
+            let at = table.chains.iter().position(|candidate| &*candidate.name == chain)?;
+            Some(chain_rows(table, state, ChainId(at as u32), from, len.min(WINDOW_ROWS_MAX)))
+        });
+        found.unwrap_or_default()
+    }
+}
+
+/// Statements that say something, and where each stood among all.
+fn filled(texts: Vec<String>) -> (Vec<String>, Vec<u32>) {
+    (0..).zip(texts).filter(|(_, text)| !text.trim().is_empty()).map(|(at, text)| (text, at)).unzip()
+}
+
+/// The text that a message is about.
+fn text_of(input: FactInput, facts: &Facts) -> &str {
+    match input {
+        FactInput::IpAddr => &facts.ip_addr,
+        FactInput::IpRoute => &facts.ip_route,
+        FactInput::Address(at) => &facts.addresses[at],
+        FactInput::Route(at) => &facts.routes[at],
+        FactInput::Sysctl(at) => &facts.sysctls[at],
+    }
+}
+
+fn capital(message: &str) -> String {
+    let mut message = format!("{}.", message.trim_end_matches('.'));
+    if let Some(first) = message.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    message
 }
 
 fn about(input: Input, problems: Vec<ProblemView>) -> Vec<(Input, ProblemView)> {

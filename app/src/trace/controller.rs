@@ -161,7 +161,7 @@ impl Desk {
 fn hear(dispatch: &Dispatch, answer: Response, follow: Option<Follow>) {
     let action = match answer {
         Response::Progress { what, done, total } => Action::Progress { what, done, total },
-        Response::Traced { trace, node, .. } => Action::Traced { follow, trace, node },
+        Response::Traced { trace, node, notes, .. } => Action::Traced { follow, trace, node, notes },
         Response::Refused(problems) => Action::Refused(problems),
         Response::Failed(how) => Action::Lost(Some(how)),
         Response::Cancelled => Action::Lost(None),

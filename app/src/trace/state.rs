@@ -141,6 +141,7 @@ pub(super) enum Action {
         follow: Option<Follow>,
         trace: Box<TraceView>,
         node: Box<NodeView>,
+        notes: Vec<(Input, ProblemView)>,
     },
     Refused(Vec<(Input, ProblemView)>),
     /// The engine stopped or was stopped: its session is gone. The text says why, unless the reader asked.
@@ -278,7 +279,10 @@ impl Reducible for TraceState {
                     state.ruleset = Some(Rc::from(ruleset));
                 }
             }
-            Action::Traced { follow, trace, node } => state.traced(follow, trace, node),
+            Action::Traced { follow, trace, node, notes } => {
+                state.traced(follow, trace, node);
+                state.problems.extend(notes);
+            }
             Action::Refused(problems) => {
                 let concerned: Vec<Input> = problems.iter().map(|(input, _)| *input).collect();
                 state.forget(|input| concerned.contains(&input));

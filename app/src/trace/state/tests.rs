@@ -30,7 +30,7 @@ fn typed(state: &TraceState) -> &str {
 }
 
 fn traced(follow: Option<Follow>) -> Action {
-    Action::Traced { follow, trace: Box::new(trace()), node: Box::default() }
+    Action::Traced { follow, trace: Box::new(trace()), node: Box::default(), notes: Vec::new() }
 }
 
 #[test]

@@ -7,6 +7,7 @@
 mod entry;
 mod packet;
 mod rows;
+mod sent;
 mod sentence;
 mod teller;
 
@@ -14,6 +15,7 @@ pub use entry::entry_view;
 pub use packet::packet_view;
 pub(crate) use rows::not_emulated;
 pub use rows::{chain_rows, visit_rows};
+pub use sent::{node_view, sent_view};
 
 use super::packet::EntryView;
 use super::trace::{EmittedView, TraceView, UncertainView};
