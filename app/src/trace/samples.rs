@@ -22,9 +22,15 @@ pub(super) const SAMPLES: [Sample; 4] = [
         question: "A pod calls a ClusterIP: which endpoint answers, and why?",
         family: FamilyChoice::V4,
         rules: include_str!("../../samples/kube-proxy.rules"),
-        packet: "tcp 10.244.1.7:41822 > 10.96.18.40:80 in cni0",
-        addresses: &["eth0=192.168.10.11/24", "cni0=10.244.1.1/24"],
-        routes: &["default=192.168.10.1@eth0", "10.244.2.0/24=192.168.10.12@eth0"],
+        packet: "tcp 10.244.1.7:41822 > 10.96.18.40:80 in veth7",
+        addresses: &["eth0=192.168.10.11/24", "veth7=10.244.1.1/32"],
+        routes: &[
+            "default=192.168.10.1@eth0",
+            "10.244.2.0/24=192.168.10.12@eth0",
+            "10.244.1.7/32=@veth7",
+            "10.244.1.10/32=@veth10",
+            "10.244.1.3/32=@veth3",
+        ],
     },
     Sample {
         name: "Docker host",

@@ -276,6 +276,15 @@ fn axis(shown: &StationBox) -> u32 {
     shown.y + 16
 }
 
+/// The station at `to` that a packet came to from `from`. Packets that the node makes on the way stand between.
+fn arrival(trace: &TraceView, from: Place, to: Place) -> Option<usize> {
+    let stations = &trace.stations;
+    (0..stations.len()).filter(|at| stations[*at].place == to).find(|at| {
+        let before = stations[..*at].iter().rev().find(|before| before.lane == stations[*at].lane);
+        before.is_some_and(|before| before.place == from)
+    })
+}
+
 fn edge(
     trace: &TraceView,
     boxes: &[StationBox],

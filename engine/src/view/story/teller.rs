@@ -292,9 +292,8 @@ impl<'a> Teller<'a> {
     }
 
     fn function(&mut self, name: &str, priority: i32) {
-        let title = name
-            .rsplit_once(' ')
-            .map_or(name, |(before, last)| if before.ends_with("tables") { last } else { name });
+        // `iptables nat`, `conntrack confirm`: the last word says it.
+        let title = name.rsplit_once(' ').map_or(name, |(_, last)| last);
         let Some(lane) = self.lanes.last() else { return };
         if let Some(station) = self.view.stations.get_mut(lane.station) {
             station.stops.push(StopView {
