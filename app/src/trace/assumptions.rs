@@ -21,7 +21,7 @@ pub(super) fn Assumptions(props: &DeskProps) -> Html {
             <h3 class="small-head" id="assumed">{ "Assumed" }</h3>
             <ul class="assumptions" aria-labelledby="assumed">
                 { for node.assumptions.iter().map(|assumption| html! {
-                    <Assumption key={assumption.value.clone()} desk={props.desk.clone()} assumption={assumption.clone()} />
+                    <Assumption key={assumption.sentence.clone()} desk={props.desk.clone()} assumption={assumption.clone()} />
                 }) }
             </ul>
         </>

@@ -292,13 +292,9 @@ fn edge(
     current: usize,
     orientation: Orientation,
 ) -> Edge {
-    let arrived = trace
-        .stations
-        .windows(2)
-        .position(|pair| pair[0].place == from && pair[1].place == to && pair[0].lane == pair[1].lane);
-    let reach = match arrived {
+    let reach = match arrival(trace, from, to) {
         None => Reach::Off,
-        Some(at) if at < current => Reach::Passed,
+        Some(at) if at <= current => Reach::Passed,
         Some(_) => Reach::Ahead,
     };
     let find = |place| boxes.iter().find(|shown| shown.place == place).unwrap_or(&boxes[0]);

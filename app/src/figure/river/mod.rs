@@ -87,7 +87,7 @@ fn station(shown: &StationBox, props: &RiverProps, drawing: &Drawing) -> Html {
         </>
     };
     let Some(step) = shown.first_step else {
-        return html! { <g {class} aria-hidden="true" key={shown.title.clone()}>{ body }</g> };
+        return html! { <g {class} aria-hidden="true" key={shown.id.clone()}>{ body }</g> };
     };
     let onclick = props.on_step.reform(move |_: MouseEvent| step);
     let onkeydown = {
@@ -115,7 +115,7 @@ fn station(shown: &StationBox, props: &RiverProps, drawing: &Drawing) -> Html {
     html! {
         <g {class} id={shown.id.clone()} role="button" tabindex={if shown.is_tab_stop { "0" } else { "-1" }}
             aria-label={shown.says.clone()} aria-current={(shown.reach == Reach::Current).then_some("step")}
-            key={shown.title.clone()} {onclick} {onkeydown}>
+            key={shown.id.clone()} {onclick} {onkeydown}>
             { body }
         </g>
     }
