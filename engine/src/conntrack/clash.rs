@@ -52,7 +52,7 @@ impl Conntrack {
             entry.timeout = CLASH_TIMEOUT;
             entry.status.set(Status::FIXED_TIMEOUT.with(Status::NAT_CLASH).with(Status::CONFIRMED));
         }
-        self.hash_entry(loser, cx, &[Direction::Reply]);
+        self.hash_entry(loser, cx.now, &[Direction::Reply]);
         cx.trace.record(cx.now, || TraceKind::Conntrack {
             summary:
                 "clash resolved: hashed under the reply tuple alone, for one second, so that the answer \

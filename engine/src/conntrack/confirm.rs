@@ -5,6 +5,7 @@ use super::entry::Status;
 use super::event::EventMask;
 use super::index::kernel_bucket_of;
 use super::{Conntrack, CtCx, CtVerdict, Direction, Knob};
+use crate::base::Instant;
 use crate::packet::{CtRef, Skb};
 use crate::trace::{DropReason, TraceKind};
 
@@ -53,7 +54,7 @@ impl Conntrack {
                 return CtVerdict::Drop(DropReason::InsertFailed);
             }
         }
-        self.hash_entry(at, cx, &[Direction::Original, Direction::Reply]);
+        self.hash_entry(at, cx.now, &[Direction::Original, Direction::Reply]);
         let stamp = self.config.on(Knob::Timestamp);
         if let Some(entry) = self.entry_mut(at) {
             entry.confirmed_at = stamp.then_some(cx.now);
@@ -68,10 +69,10 @@ impl Conntrack {
     }
 
     /// Links the entry into the table; its timeout starts now.
-    pub(super) fn hash_entry(&mut self, at: CtRef, cx: &CtCx<'_>, under: &[Direction]) {
+    pub(super) fn hash_entry(&mut self, at: CtRef, now: Instant, under: &[Direction]) {
         let seed = self.hash_seed;
         let Some(entry) = self.entry_mut(at) else { return };
-        entry.expires = cx.now + entry.timeout;
+        entry.expires = now + entry.timeout;
         let hashes = [&entry.original, &entry.reply].map(|t| t.hash(entry.zone, seed));
         for dir in under {
             self.tuples.insert(at.slot * 2 + *dir as u32, hashes[*dir as usize]);

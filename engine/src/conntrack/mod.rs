@@ -30,6 +30,7 @@ mod quoted;
 mod table;
 mod track;
 mod udp;
+mod user;
 
 pub use config::{Config, Knob, SysctlError};
 pub use entry::{Acct, Entry, Proto, Status};
@@ -38,6 +39,7 @@ pub use nat_range::{Manip, NatFlags, NatRange};
 pub use stats::Stats;
 pub use table::Conntrack;
 pub use tuple::{Direction, L4Part, Tuple};
+pub use user::NewEntry;
 
 use crate::base::{Hook, Instant};
 use crate::trace::{DropReason, Trace};

@@ -1,10 +1,9 @@
 //! The commands whose output a case may ask for. What is not among them is refused by name.
 
 use super::setup::{in_save_order, ruleset, tool};
-use crate::conntrack::Stats;
 use crate::netfilter::TableName;
 use crate::netns::Netns;
-use crate::packet::Family;
+use crate::text;
 use crate::text::xt::SaveOptions;
 
 /// Runs one command line and gives what it prints on standard output.
@@ -71,41 +70,10 @@ pub(super) fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// `conntrack -L [-f FAMILY]`, `-S`, `-C`.
+/// The conntrack tool, as far as it only looks.
 fn conntrack(netns: &Netns, args: &[&str]) -> Result<String, String> {
-    // Without -f, conntrack 1.4.7 lists both families.
-    let family = match args {
-        [_] => None,
-        [_, "-f", "ipv6"] | ["-f", "ipv6", _] => Some(Family::V6),
-        [_, "-f", "ipv4"] | ["-f", "ipv4", _] => Some(Family::V4),
-        _ => return Err(format!("conntrack {} is not emulated", args.join(" "))),
-    };
-    if args.contains(&"-L") {
-        let mut out = String::new();
-        for entry in
-            netns.ct.entries(netns.now).filter(|e| family.is_none_or(|f| Family::of(&e.original.src) == f))
-        {
-            out.push_str(&entry.line(netns.now));
-            out.push('\n');
-        }
-        return Ok(out);
-    }
-    if args.contains(&"-S") {
-        return Ok(statistics(&netns.ct.stats));
-    }
-    if args.contains(&"-C") {
-        return Ok(format!("{}\n", netns.ct.count()));
-    }
-    Err(format!("conntrack {} is not emulated", args.join(" ")))
-}
-
-fn statistics(stats: &Stats) -> String {
-    let mut line = String::from("cpu=0   \t");
-    for (name, value) in stats.fields() {
-        line.push_str(&format!("{name}={value} "));
-    }
-    line.push('\n');
-    line
+    let ran = text::conntrack::show(&netns.ct, netns.now, args);
+    if ran.exit_code == 0 { Ok(ran.stdout) } else { Err(ran.stderr) }
 }
 
 fn sysctl(netns: &Netns, args: &[&str]) -> Result<String, String> {

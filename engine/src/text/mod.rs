@@ -1,5 +1,6 @@
 //! The tools' own text: lex, parse, print, with diagnostics that name line and column.
 
+pub mod conntrack;
 pub mod diag;
 pub mod ip;
 pub mod xt;
