@@ -7,6 +7,8 @@
 use std::net::IpAddr;
 
 use super::Netns;
+use smoltcp::wire::checksum;
+
 use super::path::Run;
 use super::route::RouteKind;
 use crate::base::Hook;
@@ -166,7 +168,7 @@ impl Netns {
         let ip = &offender.packet.ip;
         let local = match offender.family() {
             Family::V4 => offender.dst.is_some_and(|d| d.local),
-            Family::V6 => self.inet.is_own(ip.dst),
+            Family::V6 => self.inet.is_own(ip.dst) || self.inet.is_router_anycast(ip.dst),
         };
         if local {
             return Some(ip.dst);
@@ -234,8 +236,12 @@ impl Netns {
 
     /// `ip_rt_send_redirect`: tells the sender of a better next hop.
     pub(super) fn icmp_redirect(&mut self, run: &mut Run<'_>, offender: &Skb, dst: Dst) {
-        if let IpAddr::V4(to) = dst.via.unwrap_or(offender.packet.ip.dst) {
+        let (sender, now) = (offender.packet.ip.src, self.now);
+        if let IpAddr::V4(to) = dst.via.unwrap_or(offender.packet.ip.dst)
+            && self.limits.allow_redirect(sender, now)
+        {
             self.icmp_error(run, offender, Trouble::Redirect { to });
+            self.limits.count_redirect(sender, now);
         }
     }
 
@@ -345,10 +351,10 @@ pub(super) fn reset_for(tcp: &Tcp) -> Tcp {
     }
 }
 
-/// `nf_reject_verify_csum` and `nf_ip_checksum`: which packets REJECT answers with ICMP.
+/// `nf_reject_verify_csum`, `nf_ip_checksum` and `nf_ip6_checksum`: which packets REJECT answers with ICMP.
 ///
-/// A protocol whose checksum the kernel does not know is summed over its whole payload as if it had one of
-/// TCP's kind; that sum is rarely right, so such packets get no answer.
+/// A protocol whose checksum the kernel does not know is summed as if it had one of ICMP's kind over its whole
+/// payload; unless that happens to be right, as for zeros in IPv4, the packet gets no answer.
 fn checksum_fine(packet: &Packet) -> bool {
     match &packet.l4 {
         L4::Tcp(tcp) => tcp.checksum_ok,
@@ -357,7 +363,18 @@ fn checksum_fine(packet: &Packet) -> bool {
         L4::Sctp(_) => true,
         L4::Raw(bytes) | L4::Truncated(bytes) => match packet.ip.proto {
             proto::GRE | proto::AH | proto::ESP | proto::SCTP | proto::UDPLITE | proto::DCCP => true,
-            _ => smoltcp::wire::checksum::data(bytes) == !0,
+            other => {
+                let payload = checksum::data(bytes);
+                let sum = match packet.ip.src {
+                    IpAddr::V4(_) => payload,
+                    IpAddr::V6(_) => {
+                        let (src, dst) = (packet.ip.src.into(), packet.ip.dst.into());
+                        let pseudo = checksum::pseudo_header(&src, &dst, other.into(), bytes.len() as u32);
+                        checksum::combine(&[pseudo, payload])
+                    }
+                };
+                matches!(sum, 0 | 0xffff)
+            }
         },
     }
 }

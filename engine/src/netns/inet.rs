@@ -3,7 +3,7 @@
 //! Mirrors `net/ipv4/route.c`, `fib_frontend.c`, `devinet.c` and `net/ipv6/route.c`, `addrconf.c`. Decides where
 //! a packet goes and which source address a local packet gets; does not touch packets.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::device::{Address, Device, DeviceKind, Scope};
 use super::route::{Route, RouteKind, RouteOrigin, RouteTable};
@@ -68,7 +68,7 @@ impl Inet {
             kernel,
         };
         inet.add_address(LOOPBACK, Address::new(Ipv4Addr::LOCALHOST.into(), 8));
-        inet.add_address(LOOPBACK, Address::new(std::net::Ipv6Addr::LOCALHOST.into(), 128));
+        inet.add_address(LOOPBACK, Address::new(Ipv6Addr::LOCALHOST.into(), 128));
         inet
     }
 
@@ -165,7 +165,7 @@ impl Inet {
     pub fn route_input(&self, src: IpAddr, dst: IpAddr, dev: DevId) -> InputRoute {
         match (src, dst) {
             (IpAddr::V4(s), IpAddr::V4(d)) => self.route_input_v4(s, d, dev),
-            _ => self.route_input_v6(dst),
+            _ => self.route_input_v6(dst, dev),
         }
     }
 
@@ -286,10 +286,18 @@ impl Inet {
     }
 
     /// `ip6_route_input`. What `ip6_forward` then tests is the path's business.
-    fn route_input_v6(&self, dst: IpAddr) -> InputRoute {
-        if dst.is_multicast() {
-            // All nodes, and the solicited-node groups of the own addresses.
-            return InputRoute::Local(self.own_dst(true));
+    fn route_input_v6(&self, dst: IpAddr, dev: DevId) -> InputRoute {
+        if let IpAddr::V6(group) = dst
+            && group.is_multicast()
+        {
+            return if self.joined(group, dev) {
+                InputRoute::Local(self.own_dst(true))
+            } else {
+                InputRoute::Refused(Refusal::Martian("nobody joined the multicast group"))
+            };
+        }
+        if self.is_router_anycast(dst) {
+            return InputRoute::Local(self.own_dst(false));
         }
         match self.lookup(dst, None).map(|r| (r, r.kind, r.dev)) {
             Some((_, RouteKind::Local | RouteKind::Anycast, _)) => InputRoute::Local(self.own_dst(false)),
@@ -299,6 +307,35 @@ impl Inet {
             Some((_, kind, _)) => InputRoute::Refused(Refusal::Unroutable(kind)),
             None => InputRoute::Refused(Refusal::Unroutable(RouteKind::Unreachable)),
         }
+    }
+
+    /// Groups that a device is in without anybody's doing: all nodes, the solicited-node groups of its addresses,
+    /// and all routers once it forwards.
+    fn joined(&self, group: Ipv6Addr, dev: DevId) -> bool {
+        let device = self.device(dev);
+        let [first, .., last] = group.segments();
+        let solicited = |a: &Address| match a.addr {
+            IpAddr::V6(own) => {
+                let low = own.to_bits() & 0xff_ffff;
+                group.to_bits() == 0xff02_0000_0000_0000_0000_0001_ff00_0000 | low
+            }
+            IpAddr::V4(_) => false,
+        };
+        let well_known = group.to_bits() & !(0xffff << 112) == u128::from(last);
+        match (well_known, first, last) {
+            (true, 0xff01 | 0xff02, 1) => true,
+            (true, 0xff01 | 0xff02 | 0xff05, 2) => device.conf.forwarding6,
+            _ => device.addresses.iter().any(solicited),
+        }
+    }
+
+    /// The subnet-router anycast address of an own subnet (RFC 4291 2.6.1), which a router answers to.
+    pub(super) fn is_router_anycast(&self, dst: IpAddr) -> bool {
+        let subnet = |a: &Address| a.prefix_len < 127 && a.subnet().is_some_and(|net| net.addr == dst);
+        dst.is_ipv6()
+            && self.devices.iter().any(|d| {
+                d.conf.forwarding6 && d.addresses.iter().any(|a| a.scope == Scope::Global && subnet(a))
+            })
     }
 
     /// `ip_route_output_key`, `ip6_route_output`: the way of a local packet. The error is the kind of route
@@ -387,6 +424,7 @@ impl Fib for Inet {
         match addr {
             IpAddr::V4(a) if a.is_broadcast() || a.is_unspecified() => AddrType::Broadcast,
             IpAddr::V6(a) if a.is_unspecified() => AddrType::Unspec,
+            IpAddr::V6(_) if self.is_router_anycast(addr) => AddrType::Anycast,
             _ if addr.is_multicast() => AddrType::Multicast,
             // Both families ask the local table; only IPv6 sees the refusing routes of main.
             _ => match self.local.lookup(addr, None).filter(|r| dev.is_none() || r.dev == dev) {
@@ -449,7 +487,7 @@ impl Extend<Route> for RouteTable {
 pub const fn default_prefix(family: Family) -> Net {
     let any = match family {
         Family::V4 => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        Family::V6 => IpAddr::V6(std::net::Ipv6Addr::UNSPECIFIED),
+        Family::V6 => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
     };
     Net { addr: any, mask: any }
 }

@@ -75,6 +75,9 @@ impl Netns {
         if let Some(dst) = skb.dst.filter(|d| d.local) {
             return self.deliver(run, skb, dst);
         }
+        if has_source_route(&skb.packet) {
+            return Err(End::dropped(DropReason::Martian, "an IP source route (accept_source_route is 0)"));
+        }
         let (src, dst) = (skb.packet.ip.src, skb.packet.ip.dst);
         let route = self.inet.route_input(src, dst, dev);
         run.trace.record(self.now, || TraceKind::Route { summary: self.describe_input(&route, dst) });
@@ -327,6 +330,26 @@ impl Netns {
             None => format!("{to} dev {dev}"),
         }
     }
+}
+
+/// `ip_rcv_options`: loose or strict source routing among the IPv4 options (RFC 791).
+fn has_source_route(packet: &Packet) -> bool {
+    if packet.ip.src.is_ipv6() {
+        return false;
+    }
+    let mut options = &packet.ip.options[..];
+    while let [kind, rest @ ..] = options {
+        match (kind, rest.first()) {
+            (0, _) => return false,
+            (1, _) => options = rest,
+            (131 | 137, _) => return true,
+            (_, Some(&len)) if usize::from(len) >= 2 && usize::from(len) <= options.len() => {
+                options = &options[usize::from(len)..];
+            }
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// What a local sender sees when there is no route.

@@ -1,4 +1,5 @@
-//! Limits on the ICMP errors that the node sends (`inet_peer_xrlim_allow`, `ip_error`).
+//! Limits on the ICMP errors that the node sends (`inet_peer_xrlim_allow`, `ip_error`, `ip_rt_send_redirect`). All
+//! three share one record a peer.
 //!
 //! Omitted: the limit over all peers (`icmp_msgs_per_sec`, 10,000 with a burst of 10,000), which random credit
 //! makes unpredictable on purpose.
@@ -13,16 +14,23 @@ const BURST_FACTOR: u64 = 6;
 /// `ip_rt_error_burst`, `ip_rt_error_cost`: five seconds, one second.
 const ROUTE_ERROR_BURST_MS: u64 = 5000;
 const ROUTE_ERROR_COST_MS: u64 = 1000;
+/// `ip_rt_redirect_load`: the pause after a redirect, doubled by each one.
+const REDIRECT_LOAD_MS: u64 = 20;
+/// `ip_rt_redirect_number`: redirects after which a sender that ignores them gets no more.
+const REDIRECTS_MAX: u32 = 9;
+/// `ip_rt_redirect_silence`: the quiet after which redirects start over.
+const REDIRECT_SILENCE_MS: u64 = REDIRECT_LOAD_MS << (REDIRECTS_MAX + 1);
 /// A peer nobody heard of starts as if it had been quiet for a minute.
 const INITIAL_MS: u64 = 60_000;
 /// Peers remembered (`inet_peer_threshold` is 65,664); beyond it the quietest is forgotten.
 const PEERS_MAX: usize = 65_664;
 
-/// Saved time in milliseconds, and when it was last counted.
+/// Saved time in milliseconds, when it was last counted, and redirects sent (`struct inet_peer`).
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     tokens_ms: u64,
     last_ms: u64,
+    redirects: u32,
 }
 
 /// Token buckets by peer.
@@ -43,13 +51,32 @@ impl PeerLimits {
         self.take(peer, ROUTE_ERROR_BURST_MS, ROUTE_ERROR_COST_MS, now)
     }
 
+    /// Whether `peer` may be told of a better next hop.
+    pub(super) fn allow_redirect(&mut self, peer: IpAddr, now: Instant) -> bool {
+        let now_ms = now.0 / 1_000_000;
+        let known = self.buckets.contains_key(&peer);
+        let bucket = self.bucket(peer, now_ms);
+        if !known || now_ms > bucket.last_ms + REDIRECT_SILENCE_MS {
+            (bucket.tokens_ms, bucket.redirects) = (0, 0);
+        }
+        if bucket.redirects >= REDIRECTS_MAX {
+            bucket.last_ms = now_ms;
+            return false;
+        }
+        bucket.redirects == 0 || now_ms > bucket.last_ms + (REDIRECT_LOAD_MS << bucket.redirects)
+    }
+
+    /// A redirect went out to `peer`.
+    pub(super) fn count_redirect(&mut self, peer: IpAddr, now: Instant) {
+        let now_ms = now.0 / 1_000_000;
+        let bucket = self.bucket(peer, now_ms);
+        bucket.last_ms = now_ms;
+        bucket.redirects += 1;
+    }
+
     fn take(&mut self, peer: IpAddr, burst_ms: u64, cost_ms: u64, now: Instant) -> bool {
         let now_ms = now.0 / 1_000_000;
-        if self.buckets.len() >= PEERS_MAX && !self.buckets.contains_key(&peer) {
-            let quietest = self.buckets.iter().min_by_key(|(_, b)| b.last_ms).map(|(peer, _)| *peer);
-            quietest.map(|gone| self.buckets.remove(&gone));
-        }
-        let bucket = self.buckets.entry(peer).or_insert(Bucket { tokens_ms: INITIAL_MS, last_ms: now_ms });
+        let bucket = self.bucket(peer, now_ms);
         bucket.tokens_ms = (bucket.tokens_ms + now_ms.saturating_sub(bucket.last_ms)).min(burst_ms);
         bucket.last_ms = now_ms;
         let allowed = bucket.tokens_ms >= cost_ms;
@@ -57,6 +84,15 @@ impl PeerLimits {
             bucket.tokens_ms -= cost_ms;
         }
         allowed
+    }
+
+    fn bucket(&mut self, peer: IpAddr, now_ms: u64) -> &mut Bucket {
+        if self.buckets.len() >= PEERS_MAX && !self.buckets.contains_key(&peer) {
+            let quietest = self.buckets.iter().min_by_key(|(_, b)| b.last_ms).map(|(peer, _)| *peer);
+            quietest.map(|gone| self.buckets.remove(&gone));
+        }
+        let new = Bucket { tokens_ms: INITIAL_MS, last_ms: now_ms, redirects: 0 };
+        self.buckets.entry(peer).or_insert(new)
     }
 }
 
@@ -73,6 +109,23 @@ mod tests {
         assert!(!sent(999));
         assert!(sent(1000));
         assert!(!sent(1001));
+    }
+
+    #[test]
+    fn redirects_slow_down() {
+        let (mut limits, peer) = (PeerLimits::default(), "10.0.0.1".parse().unwrap());
+        let sent: Vec<u64> = [0, 0, 30, 60, 100, 300]
+            .into_iter()
+            .filter(|&ms| {
+                let now = Instant::from_millis(ms);
+                let allowed = limits.allow_redirect(peer, now);
+                if allowed {
+                    limits.count_redirect(peer, now);
+                }
+                allowed
+            })
+            .collect();
+        assert_eq!(sent, [0, 60, 300]);
     }
 
     #[test]

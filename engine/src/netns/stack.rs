@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use super::Netns;
 use super::answer::{Trouble, icmp_proto, reset_for};
 use super::path::{End, Run};
+use crate::base::KernelVersion;
 use crate::packet::{Family, Icmp, Ip, L4, Packet, PacketType, Skb, Tcp, TcpFlags, proto};
 use crate::trace::DropReason;
 
@@ -35,6 +36,8 @@ struct Socket {
     snd_nxt: u32,
     rcv_nxt: u32,
     established: bool,
+    /// Whether windows are scaled.
+    scaled: bool,
 }
 
 /// Connections of listening sockets, one for each SYN that came.
@@ -47,10 +50,9 @@ pub(super) struct Sockets {
 
 /// Connections kept (`somaxconn` is 4096); a SYN beyond is not answered.
 const SOCKETS_MAX: usize = 4096;
-/// First window of a Linux receiver on Ethernet with default buffers, with and without timestamps.
+/// First window of a Linux receiver on Ethernet with default buffers, with and without timestamps, in bytes.
 const WINDOW_TIMESTAMPS: u16 = 65160;
 const WINDOW_PLAIN: u16 = 64240;
-const WINDOW_SCALE: u8 = 7;
 /// `TCPOPT_*`.
 mod option {
     pub(super) const END: u8 = 0;
@@ -64,6 +66,8 @@ mod option {
 /// ICMP types.
 const ECHO_REPLY: u8 = 0;
 const ECHO: u8 = 8;
+const TIMESTAMP: u8 = 13;
+const TIMESTAMP_REPLY: u8 = 14;
 const ECHO6: u8 = 128;
 const ECHO6_REPLY: u8 = 129;
 
@@ -127,28 +131,45 @@ impl Netns {
             return End::delivered("wrong ICMP checksum: discarded");
         }
         let sysctls = &self.inet.sysctls;
-        let (reply, ignored) = match (skb.family(), icmp.kind) {
-            (Family::V4, ECHO) => {
-                (ECHO_REPLY, sysctls.icmp_echo_ignore_all || (group && sysctls.icmp_echo_ignore_broadcasts))
+        let ignored = match (skb.family(), icmp.kind) {
+            (Family::V4, ECHO | TIMESTAMP) => {
+                (icmp.kind == ECHO && sysctls.icmp_echo_ignore_all)
+                    || (group && sysctls.icmp_echo_ignore_broadcasts)
             }
-            (Family::V6, ECHO6) => (ECHO6_REPLY, sysctls.icmp6_echo_ignore_all),
+            (Family::V6, ECHO6) => sysctls.icmp6_echo_ignore_all,
             _ => return End::delivered("to the ICMP layer"),
         };
         if ignored {
-            return End::delivered("an echo request that sysctls tell to ignore");
+            return End::delivered("a request that sysctls tell to ignore");
         }
-        let family = skb.family();
-        let to = skb.packet.ip.src;
-        let Some(src) = self.reply_source(skb, group) else {
-            return End::delivered("an echo request whose sender cannot be reached");
+        let answer = match icmp.kind {
+            ECHO => Icmp { kind: ECHO_REPLY, ..icmp },
+            TIMESTAMP => match self.timestamp_reply(&icmp) {
+                Some(reply) => reply,
+                None => return End::delivered("a timestamp request too short to answer"),
+            },
+            _ => Icmp { kind: ECHO6_REPLY, ..icmp },
         };
-        // Echo replies keep the TOS of the request (RFC 1122 3.2.2.6); IPv6 ones start at zero.
-        let tos = if family == Family::V4 { skb.packet.ip.tos } else { 0 };
+        let (family, to) = (skb.family(), skb.packet.ip.src);
+        let Some(src) = self.reply_source(skb, group) else {
+            return End::delivered("a request whose sender cannot be reached");
+        };
+        // Replies keep the TOS of the request (RFC 1122 3.2.2.6).
+        let tos = skb.packet.ip.tos;
         let ip = Ip { proto: icmp_proto(family), tos, id: self.next_id(family), ..self.own_header(src, to) };
-        let packet = Packet { ip, l4: L4::Icmp(Icmp { kind: reply, code: 0, ..icmp }) };
-        let mut answer = self.reply_skb(packet, skb);
-        self.answer(run, &mut answer, "an echo request");
-        End::delivered("an echo request, answered")
+        let mut reply = self.reply_skb(Packet { ip, l4: L4::Icmp(answer) }, skb);
+        self.answer(run, &mut reply, "an ICMP request");
+        End::delivered("an ICMP request, answered")
+    }
+
+    /// `icmp_timestamp`: the originator's time, then twice the node's, in milliseconds since midnight UTC.
+    fn timestamp_reply(&self, request: &Icmp) -> Option<Icmp> {
+        let secs = self.epoch_secs + self.now.0 / 1_000_000_000;
+        let ms = (secs % 86_400) as u32 * 1000 + (self.now.0 / 1_000_000 % 1000) as u32;
+        let mut payload = request.payload.get(..4)?.to_vec();
+        payload.extend_from_slice(&ms.to_be_bytes());
+        payload.extend_from_slice(&ms.to_be_bytes());
+        Some(Icmp { kind: TIMESTAMP_REPLY, code: 0, payload, ..*request })
     }
 
     /// `fib_compute_spec_dst`: the address the sender used, unless it was a group's.
@@ -199,7 +220,9 @@ impl Netns {
         }
         let isn = self.isn.next_u32();
         let rcv_nxt = tcp.seq.wrapping_add(1);
-        self.sockets.tcp.insert(ends, Socket { snd_nxt: isn.wrapping_add(1), rcv_nxt, established: false });
+        let scaled = offers(&tcp.options).scaling;
+        let snd_nxt = isn.wrapping_add(1);
+        self.sockets.tcp.insert(ends, Socket { snd_nxt, rcv_nxt, established: false, scaled });
         let mtu = self.inet.route_output(ends.remote.0).map_or(1500, |r| r.dst.mtu);
         self.syn_ack(run, skb, tcp, isn, mtu);
         End::delivered("a SYN for a listening socket")
@@ -224,7 +247,7 @@ impl Netns {
             options.extend_from_slice(&theirs.to_be_bytes());
         }
         if offered.scaling {
-            options.extend_from_slice(&[option::NOP, option::WINDOW, 3, WINDOW_SCALE]);
+            options.extend_from_slice(&[option::NOP, option::WINDOW, 3, self.window_scale()]);
         }
         let window = if offered.timestamp.is_some() { WINDOW_TIMESTAMPS } else { WINDOW_PLAIN };
         let answer = Tcp {
@@ -247,11 +270,16 @@ impl Netns {
         ends: Ends,
         mut socket: Socket,
     ) -> End {
+        // A scaled window is rounded up to what it can express.
+        let window = match socket.scaled {
+            true => WINDOW_PLAIN.div_ceil(1 << self.window_scale()),
+            false => WINDOW_PLAIN,
+        };
         let ack = |socket: &Socket| Tcp {
             seq: socket.snd_nxt,
             ack: socket.rcv_nxt,
             flags: TcpFlags::ACK,
-            window: WINDOW_PLAIN >> WINDOW_SCALE,
+            window,
             ..reset_for(tcp)
         };
         if tcp.flags.has(TcpFlags::RST) {
@@ -288,6 +316,11 @@ impl Netns {
             self.send_tcp(run, skb, ack(&socket), 0, "acknowledges the segment");
         }
         End::delivered("to the connection's socket")
+    }
+
+    /// Scale of the windows it offers: large enough for `tcp_rmem[2]`, 6 MiB before and 32 MiB in 6.18.
+    fn window_scale(&self) -> u8 {
+        if self.inet.kernel >= KernelVersion::V6_18 { 10 } else { 7 }
     }
 
     fn send_tcp(&mut self, run: &mut Run<'_>, to: &Skb, tcp: Tcp, tos: u8, because: &str) {

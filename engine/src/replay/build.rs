@@ -243,6 +243,9 @@ fn from_fields(spec: &PacketSpec, local: bool) -> Result<Packet, String> {
         }
         proto::SCTP => {
             let (sport, dport) = ports(spec)?;
+            // One INIT chunk (RFC 9260 3.3.2) in front of the payload: without a chunk it would be no packet.
+            let init = [1, 0, 0, 20, 0, 0, 0, 1, 0, 0, 255, 255, 0, 1, 0, 1, 0, 0, 0, 1];
+            let payload = [&init[..], &payload].concat();
             L4::Sctp(Sctp { sport, dport, vtag: 0, payload, checksum_ok: true })
         }
         proto::ICMP if dst.is_ipv4() => L4::Icmp(icmp(spec, 8, payload)),
