@@ -1,5 +1,6 @@
 //! The tables of a namespace: loading them, and what their rules switch on.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Netns;
@@ -19,8 +20,8 @@ pub struct LoadedTable {
     pub state: TableState,
     /// A rule has a part that is not emulated.
     pub(super) uncertain: bool,
-    /// IP sets that rules ask about.
-    sets: Vec<Box<str>>,
+    /// IP sets that rules refer to, and how often.
+    sets: BTreeMap<Box<str>, u32>,
     tracks: bool,
 }
 
@@ -42,14 +43,7 @@ impl Netns {
                 rule.matches.iter().any(|b| matches!(b.m, Match::NotEmulated(_)))
                     || matches!(rule.target, Target::Ext(TargetExt::NotEmulated(_)))
             }),
-            sets: {
-                let rules = table.chains.iter().flat_map(|c| &c.rules);
-                let mut names: Vec<Box<str>> =
-                    rules.flat_map(|r| &r.matches).filter_map(|b| b.m.set_name().map(Into::into)).collect();
-                names.sort_unstable();
-                names.dedup();
-                names
-            },
+            sets: set_references(&table),
             tracks: needs_conntrack(&table),
             table: Arc::new(table),
             state,
@@ -85,12 +79,12 @@ impl Netns {
     /// Whether some rule may be unable to answer: a part is not emulated, or asks about a set nobody loaded.
     pub(super) fn uncertain(&self) -> bool {
         let lacks = |name: &str| self.shared.sets.get(name).is_none();
-        self.tables.uncertain || self.tables.loaded.iter().any(|t| t.sets.iter().any(|name| lacks(name)))
+        self.tables.uncertain || self.tables.loaded.iter().any(|t| t.sets.keys().any(|name| lacks(name)))
     }
 
-    /// How many rules' tables refer to an IP set.
-    pub fn set_is_used(&self, name: &str) -> bool {
-        self.tables.loaded.iter().any(|t| t.sets.iter().any(|n| &**n == name))
+    /// How many rules refer to an IP set.
+    pub fn set_references(&self, name: &str) -> u32 {
+        self.tables.loaded.iter().filter_map(|t| t.sets.get(name)).sum()
     }
 
     /// Index of a table in the namespace.
@@ -154,6 +148,18 @@ impl Netns {
         }
         self.hooks = hooks;
     }
+}
+
+fn set_references(table: &Table) -> BTreeMap<Box<str>, u32> {
+    let mut sets = BTreeMap::new();
+    let mut refer = |name: &str| *sets.entry(name.into()).or_default() += 1;
+    for rule in table.chains.iter().flat_map(|c| &c.rules) {
+        rule.matches.iter().filter_map(|b| b.m.set_name()).for_each(&mut refer);
+        if let Target::Ext(target) = &rule.target {
+            target.set_names().into_iter().flatten().for_each(&mut refer);
+        }
+    }
+    sets
 }
 
 /// Matches whose `checkentry` takes a reference on connection tracking (`nf_ct_netns_get`).

@@ -6,6 +6,7 @@ use super::{ReplayError, show};
 use crate::netfilter::{Flavour, TableName};
 use crate::netns::{DeviceKind, Netns};
 use crate::packet::Family;
+use crate::text::ipset::{self, IpsetCx};
 use crate::text::xt::{self, ParseOptions, Ruleset, TableCounters};
 
 /// Runs one command line with `stdin`.
@@ -17,11 +18,28 @@ pub fn run(netns: &mut Netns, line: &str, stdin: &str) -> Result<(), ReplayError
         [] => Err(fail("an empty command".to_owned())),
         ["sysctl", rest @ ..] => sysctl(netns, rest).map_err(fail),
         ["ip", rest @ ..] => ip(netns, rest).map_err(fail),
+        ["ipset", rest @ ..] => ipset(netns, rest, stdin).map(drop).map_err(fail),
         [name, rest @ ..] => match tool(name, "-restore") {
             Some((family, flavour)) => restore(netns, family, flavour, rest, stdin),
             None => Err(fail(format!("{name} is not emulated as a set-up command"))),
         },
     }
+}
+
+/// `ipset restore` with `stdin`, or one command of `ipset`; what it prints.
+pub(super) fn ipset(netns: &mut Netns, args: &[&str], stdin: &str) -> Result<String, String> {
+    let mut sets = std::mem::take(&mut netns.shared.sets);
+    let references = |name: &str| netns.set_references(name);
+    let mut cx = IpsetCx { sets: &mut sets, now: netns.now, references: &references };
+    let done = match args {
+        ["restore" | "-R"] => ipset::restore(&mut cx, stdin, false).map(|()| String::new()),
+        ["-exist" | "-!", "restore" | "-R"] | ["restore" | "-R", "-exist" | "-!"] => {
+            ipset::restore(&mut cx, stdin, true).map(|()| String::new())
+        }
+        args => ipset::run(&mut cx, args),
+    };
+    netns.shared.sets = sets;
+    done.map_err(|e| e.message.trim_end().to_owned())
 }
 
 /// Family and flavour of `iptables-legacy-restore` and its kin; none for another name. Without a flavour it is

@@ -4,6 +4,7 @@ use super::setup::{in_save_order, ruleset, tool};
 use crate::netfilter::TableName;
 use crate::netns::Netns;
 use crate::text;
+use crate::text::ipset;
 use crate::text::xt::SaveOptions;
 
 /// Runs one command line and gives what it prints on standard output.
@@ -14,6 +15,14 @@ pub fn run(netns: &Netns, line: &str) -> Result<String, String> {
         [] => Err("an empty command".to_owned()),
         ["conntrack", rest @ ..] => conntrack(netns, rest),
         ["sysctl", rest @ ..] => sysctl(netns, rest),
+        ["ipset", "save" | "-S"] => Ok(ipset::save(&netns.shared.sets, None, netns.now)),
+        ["ipset", "save" | "-S", name] => Ok(ipset::save(&netns.shared.sets, Some(name), netns.now)),
+        ["ipset", "list" | "-L", rest @ ..] => {
+            let terse = rest.contains(&"-t");
+            let name = rest.iter().find(|a| !a.starts_with('-')).copied();
+            let references = |name: &str| netns.set_references(name);
+            Ok(ipset::list(&netns.shared.sets, name, terse, netns.now, &references))
+        }
         [name, rest @ ..] => match tool(name, "-save") {
             Some((family, flavour)) => {
                 let mut options = SaveOptions::default();

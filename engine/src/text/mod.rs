@@ -3,4 +3,5 @@
 pub mod conntrack;
 pub mod diag;
 pub mod ip;
+pub mod ipset;
 pub mod xt;

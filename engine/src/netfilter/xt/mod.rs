@@ -83,6 +83,7 @@ pub use ext::{
     Refusal, TargetExt as TargetRules, Values,
 };
 pub use hashlimit::Tables as HashlimitTables;
+pub use names::{protocol_by_name, protocol_name, service_by_name};
 pub use not_emulated::NotEmulated;
 pub use ports::PortTest;
 pub use recent::Lists as RecentLists;

@@ -179,3 +179,18 @@ pub(super) fn protocol(name: &str) -> Option<u8> {
     let name = name.to_ascii_lowercase();
     PROTOCOLS.iter().find(|(n, _)| *n == name).map(|&(_, number)| number)
 }
+
+/// Port of a service, if its name is known.
+pub fn service_by_name(name: &str) -> Option<u16> {
+    service(name)
+}
+
+/// Number of a protocol, if its name is known.
+pub fn protocol_by_name(name: &str) -> Option<u8> {
+    protocol(name)
+}
+
+/// First name of a protocol number.
+pub fn protocol_name(number: u8) -> Option<&'static str> {
+    PROTOCOLS.iter().find(|(_, n)| *n == number && number != 0).map(|&(name, _)| name)
+}

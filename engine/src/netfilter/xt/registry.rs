@@ -187,6 +187,11 @@ macro_rules! target_registry {
                 }
             }
 
+            /// The IP sets it changes.
+            pub fn set_names(&self) -> [Option<&str>; 2] {
+                if let Self::Set(t) = self { t.set_names() } else { [None, None] }
+            }
+
             /// Acts; none for a target that is not emulated.
             pub fn apply(
                 &self,

@@ -192,6 +192,11 @@ pub struct SetTarget {
 }
 
 impl SetTarget {
+    /// The sets it adds to and removes from.
+    pub fn set_names(&self) -> [Option<&str>; 2] {
+        [&self.add, &self.del].map(|set| set.as_ref().map(|s| s.name.as_str()))
+    }
+
     fn text(&self, out: &mut String, dashes: &str) {
         for (option, set) in [("add-set", &self.add), ("del-set", &self.del)] {
             if let Some(set) = set {
