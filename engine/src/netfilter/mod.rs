@@ -8,6 +8,7 @@ pub mod cx;
 pub mod eval;
 pub mod hook;
 pub mod index;
+pub mod ledger;
 pub mod rule;
 pub mod set;
 pub mod state;

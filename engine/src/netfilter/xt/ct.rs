@@ -49,13 +49,14 @@ fn untrack(cx: &mut Cx<'_>, skb: &mut Skb, by: &str) -> Next {
 impl TargetExt for Ct {
     const SPEC: ExtSpec = ExtSpec::new("CT", BOTH, "net/netfilter/xt_CT.c").tables(&["raw"]).options(&[
         OptSpec::new("--notrack", Values::None),
-        OptSpec::new("--helper", Values::One),
-        OptSpec::new("--timeout", Values::One),
-        OptSpec::new("--ctevents", Values::One),
-        OptSpec::new("--expevents", Values::One),
+        OptSpec::new("--helper", Values::One).absent("no helper is emulated"),
+        OptSpec::new("--timeout", Values::One)
+            .absent("timeout policies are objects of nfct, which is not emulated"),
+        OptSpec::new("--ctevents", Values::One).absent("events are announced all or none"),
+        OptSpec::new("--expevents", Values::One).absent("expectations are not emulated"),
         OptSpec::new("--zone", Values::One),
-        OptSpec::new("--zone-orig", Values::One),
-        OptSpec::new("--zone-reply", Values::One),
+        OptSpec::new("--zone-orig", Values::One).absent("a zone holds for both directions"),
+        OptSpec::new("--zone-reply", Values::One).absent("a zone holds for both directions"),
     ]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {

@@ -44,6 +44,8 @@ pub struct OptSpec {
     pub excludes: &'static [&'static str],
     /// Options it needs beside it.
     pub requires: &'static [&'static str],
+    /// Why it is read and printed but not emulated: a rule with it is kept verbatim and its answer unknown.
+    pub absent: Option<&'static str>,
 }
 
 impl OptSpec {
@@ -57,7 +59,12 @@ impl OptSpec {
             multi: false,
             excludes: &[],
             requires: &[],
+            absent: None,
         }
+    }
+
+    pub const fn absent(self, why: &'static str) -> Self {
+        Self { absent: Some(why), ..self }
     }
 
     pub const fn mandatory(self) -> Self {

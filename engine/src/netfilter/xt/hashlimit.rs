@@ -129,8 +129,8 @@ impl MatchExt for Hashlimit {
             OptSpec::new("--hashlimit-htable-expire", Values::One),
             OptSpec::new("--hashlimit-mode", Values::One),
             OptSpec::new("--hashlimit-name", Values::One).mandatory(),
-            OptSpec::new("--hashlimit-rate-match", Values::None),
-            OptSpec::new("--hashlimit-rate-interval", Values::One),
+            OptSpec::new("--hashlimit-rate-match", Values::None).absent("rate estimates are not emulated"),
+            OptSpec::new("--hashlimit-rate-interval", Values::One).absent("rate estimates are not emulated"),
         ])
         .simplified("a bucket expires on time, not at the next sweep; --hashlimit-htable-max does not bound the table");
 

@@ -20,14 +20,17 @@ impl MatchExt for Policy {
         .options(&[
             OptSpec::new("--dir", Values::One),
             OptSpec::new("--pol", Values::One),
-            OptSpec::new("--strict", Values::None),
-            OptSpec::new("--reqid", Values::One).negatable().multi(),
-            OptSpec::new("--spi", Values::One).negatable().multi(),
-            OptSpec::new("--proto", Values::One).negatable().multi(),
-            OptSpec::new("--mode", Values::One).negatable().multi(),
-            OptSpec::new("--tunnel-dst", Values::One).negatable().multi(),
-            OptSpec::new("--tunnel-src", Values::One).negatable().multi(),
-            OptSpec::new("--next", Values::None).multi().requires(&["--strict"]),
+            OptSpec::new("--strict", Values::None).absent("IPsec is not emulated"),
+            OptSpec::new("--reqid", Values::One).negatable().multi().absent("IPsec is not emulated"),
+            OptSpec::new("--spi", Values::One).negatable().multi().absent("IPsec is not emulated"),
+            OptSpec::new("--proto", Values::One).negatable().multi().absent("IPsec is not emulated"),
+            OptSpec::new("--mode", Values::One).negatable().multi().absent("IPsec is not emulated"),
+            OptSpec::new("--tunnel-dst", Values::One).negatable().multi().absent("IPsec is not emulated"),
+            OptSpec::new("--tunnel-src", Values::One).negatable().multi().absent("IPsec is not emulated"),
+            OptSpec::new("--next", Values::None)
+                .multi()
+                .requires(&["--strict"])
+                .absent("IPsec is not emulated"),
         ])
         .simplified("no packet ever went through IPsec");
 

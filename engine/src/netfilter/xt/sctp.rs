@@ -15,7 +15,7 @@ impl MatchExt for Sctp {
         ExtSpec::new("sctp", BOTH, "net/netfilter/xt_sctp.c").protos(&[proto::SCTP]).unguided().options(&[
             OptSpec::new("--sport", Values::One).negatable().alias(&["--source-port"]),
             OptSpec::new("--dport", Values::One).negatable().alias(&["--destination-port"]),
-            OptSpec::new("--chunk-types", Values::Two).negatable(),
+            OptSpec::new("--chunk-types", Values::Two).negatable().absent("chunks are not parsed"),
         ]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
@@ -73,8 +73,8 @@ impl MatchExt for Dccp {
         ExtSpec::new("dccp", BOTH, "net/netfilter/xt_dccp.c").protos(&[proto::DCCP]).options(&[
             OptSpec::new("--sport", Values::One).negatable().alias(&["--source-port"]),
             OptSpec::new("--dport", Values::One).negatable().alias(&["--destination-port"]),
-            OptSpec::new("--dccp-types", Values::One).negatable(),
-            OptSpec::new("--dccp-option", Values::One).negatable(),
+            OptSpec::new("--dccp-types", Values::One).negatable().absent("DCCP is known by its ports only"),
+            OptSpec::new("--dccp-option", Values::One).negatable().absent("DCCP is known by its ports only"),
         ]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {

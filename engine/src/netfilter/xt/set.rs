@@ -220,12 +220,12 @@ impl TargetExt for SetTarget {
         .options(&[
             OptSpec::new("--add-set", Values::Two),
             OptSpec::new("--del-set", Values::Two),
-            OptSpec::new("--map-set", Values::Two),
+            OptSpec::new("--map-set", Values::Two).absent("sets hold no skbinfo"),
             OptSpec::new("--exist", Values::None),
             OptSpec::new("--timeout", Values::One),
-            OptSpec::new("--map-mark", Values::None),
-            OptSpec::new("--map-prio", Values::None),
-            OptSpec::new("--map-queue", Values::None),
+            OptSpec::new("--map-mark", Values::None).absent("sets hold no skbinfo"),
+            OptSpec::new("--map-prio", Values::None).absent("sets hold no skbinfo"),
+            OptSpec::new("--map-queue", Values::None).absent("sets hold no skbinfo"),
         ])
         .simplified("a full set with forceadd forgets its oldest element, not a random one");
 

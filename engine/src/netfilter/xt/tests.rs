@@ -186,6 +186,50 @@ fn answer(line: &str) -> String {
     }
 }
 
+/// Each option of each extension, as some case uses it and the tool takes it.
+#[test]
+fn every_option_has_a_case() {
+    let mut used = std::collections::BTreeSet::new();
+    for file in files() {
+        for (case, recorded) in cases(&std::fs::read_to_string(&file).unwrap()) {
+            if !recorded.starts_with("  save") {
+                continue;
+            }
+            let words = words(&case);
+            let family = if words[0] == "4" { Family::V4 } else { Family::V6 };
+            let mut spec = None;
+            for (at, word) in words.iter().enumerate() {
+                let name = match words.get(at + 1).map_or("", |w| w) {
+                    "icmpv6" => "icmp6",
+                    name => name,
+                };
+                spec = match &word[..] {
+                    "-m" => find(MATCHES.iter().map(|m| m.spec), name, family).or(spec),
+                    "-j" => find(TARGETS.iter().map(|t| t.spec), name, family).or(spec),
+                    _ => spec,
+                };
+                let Some(spec) = spec else { continue };
+                if let Some(opt) =
+                    spec.options.iter().find(|o| o.name == word || o.aliases.contains(&&word[..]))
+                {
+                    used.insert((spec.name, opt.name));
+                }
+            }
+        }
+    }
+    let specs = MATCHES.iter().map(|m| m.spec).chain(TARGETS.iter().map(|t| t.spec));
+    let missing: Vec<_> = specs
+        .flat_map(|spec| spec.options.iter().map(move |o| (spec.name, o.name)))
+        // A timeout policy must exist, and only nfct can make one.
+        .filter(|pair| !used.contains(pair) && *pair != ("CT", "--timeout"))
+        .collect();
+    assert!(missing.is_empty(), "no case uses {missing:?}");
+}
+
+fn find(mut specs: impl Iterator<Item = ExtSpec>, name: &str, family: Family) -> Option<ExtSpec> {
+    specs.find(|s| s.name == name && s.families.contains(&family))
+}
+
 fn files() -> Vec<PathBuf> {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/src/netfilter/xt/cases");
     let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|f| f.unwrap().path()).collect();
