@@ -39,7 +39,7 @@ fn parse_addr(text: &str, family: Family, span: Span) -> Result<IpAddr, Fault> {
             Family::V6 => IpAddr::V6(Ipv6Addr::LOCALHOST),
         });
     }
-    Err(Fault::parameter(span, format!("host/network `{text}' not found{}", hint(text, family))))
+    Err(Fault::parameter(span, format!("host/network `{text}' not found")).with_hint(hint(text, family)))
 }
 
 /// What is wrong with an address, for the reader. The tool's own words come first.

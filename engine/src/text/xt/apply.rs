@@ -4,7 +4,7 @@ use super::build::Workbench;
 use super::spec::{Command, Op};
 use crate::netfilter::rule::Verdict;
 use crate::netfilter::table::{ChainId, Flavour};
-use crate::netfilter::{Counters, Rule};
+use crate::netfilter::{Counters, Rule, Target};
 use crate::trace::DropReason;
 
 /// Why the library refuses a command, in the words of `iptc_strerror` and `nft_strerror`.
@@ -22,6 +22,7 @@ pub(super) enum Refusal {
     CounterTooFar,
     BadBuiltInName,
     BadPolicy,
+    JumpToBuiltIn,
     /// Refused by the tool itself, in these words.
     Parameter(String),
 }
@@ -32,17 +33,31 @@ impl Refusal {
         match (self, flavour) {
             (Self::NoChain, _) => "No chain/target/match by that name",
             (Self::BadRule, _) => "Bad rule (does a matching rule exist in that chain?)",
-            (Self::ChainExists, Flavour::Legacy | Flavour::Nft) => "Chain already exists",
+            (Self::ChainExists, _) => "Chain already exists",
             (Self::NotEmpty, _) => "Directory not empty",
             (Self::Referenced, _) => "Too many links",
-            (Self::BuiltIn, _) => "Invalid argument",
+            (Self::BuiltIn, Flavour::Legacy) => "Invalid argument",
+            // It has made none yet where no rule needed it.
+            (Self::BuiltIn, Flavour::Nft) => "No chain/target/match by that name",
             (Self::InsertTooFar, _) => "Index of insertion too big",
-            (Self::ReplaceTooFar, _) => "Index of replacement too big",
-            (Self::DeleteTooFar, _) => "Index of deletion too big",
+            (Self::ReplaceTooFar, Flavour::Legacy) => "Index of replacement too big",
+            (Self::DeleteTooFar, Flavour::Legacy) => "Index of deletion too big",
+            (Self::ReplaceTooFar | Self::DeleteTooFar, Flavour::Nft) => "No chain/target/match by that name",
             (Self::CounterTooFar, _) => "Index of counter too big",
             (Self::BadBuiltInName, _) => "Bad built-in chain name",
             (Self::BadPolicy, _) => "Bad policy name",
+            (Self::JumpToBuiltIn, _) => "Invalid argument",
             (Self::Parameter(message), _) => message,
+        }
+    }
+}
+
+/// Whether the rule goes to a built-in chain, which the library refuses at once.
+fn to_built_in(bench: &Workbench, command: &Command) -> bool {
+    match command.rule.target {
+        Target::Jump(to) | Target::Goto(to) => bench.is_builtin(to),
+        Target::None | Target::Accept | Target::Drop | Target::Return | Target::Queue | Target::Ext(_) => {
+            false
         }
     }
 }
@@ -51,6 +66,9 @@ impl Refusal {
 pub(super) fn apply(bench: &mut Workbench, command: Box<Command>, line: u32) -> Result<(), Refusal> {
     let Some(op) = command.op else { return Ok(()) };
     let name = command.chain.as_deref();
+    if bench.table.flavour == Flavour::Legacy && to_built_in(bench, &command) {
+        return Err(Refusal::JumpToBuiltIn);
+    }
     match op {
         Op::Append => {
             let id = find(bench, name)?;

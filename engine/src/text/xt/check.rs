@@ -4,6 +4,7 @@ use super::build::jumps_to;
 use super::registry;
 use crate::base::Hook;
 use crate::netfilter::Target;
+use crate::netfilter::rule::{Net, Not};
 use crate::netfilter::table::{Flavour, Table};
 
 /// Deepest nesting of nf_tables: a base chain and the chains jumped to below it (`NFT_JUMP_STACK_SIZE`).
@@ -15,15 +16,28 @@ pub(super) struct Objection {
     /// Line of the rule.
     pub line: u32,
     pub chain: Box<str>,
-    /// The words of the error number.
-    pub errno: &'static str,
+    pub by: By,
     /// For the reader: what is wrong.
     pub why: String,
+}
+
+/// Who objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// The kernel, with the words of this error number.
+    Kernel(&'static str),
+    /// nf_tables, to the deletion of a chain in use.
+    Busy,
+    /// The tool itself, while it commits.
+    Tool,
 }
 
 /// All objections to a table: loops, jumps into built-in chains, nesting, extensions at hooks that are not theirs.
 pub(super) fn table(table: &Table, flavour: Flavour) -> Vec<Objection> {
     let mut objections: Vec<Objection> = jumps_to_built_in(table, flavour).collect();
+    if flavour == Flavour::Nft {
+        objections.extend(not_in_nft(table));
+    }
     match walk(table, flavour) {
         Err(objection) => objections.push(objection),
         Ok(hooks) => objections.extend(misplaced(table, &hooks)),
@@ -33,7 +47,7 @@ pub(super) fn table(table: &Table, flavour: Flavour) -> Vec<Objection> {
 
 fn objection(table: &Table, chain: usize, rule: usize, errno: &'static str, why: String) -> Objection {
     let chain = &table.chains[chain];
-    Objection { line: chain.rules[rule].line, chain: chain.name.clone(), errno, why }
+    Objection { line: chain.rules[rule].line, chain: chain.name.clone(), by: By::Kernel(errno), why }
 }
 
 fn jumps_to_built_in(table: &Table, flavour: Flavour) -> impl Iterator<Item = Objection> {
@@ -46,6 +60,24 @@ fn jumps_to_built_in(table: &Table, flavour: Flavour) -> impl Iterator<Item = Ob
             let to = table.chain(jumps_to(rule)?);
             to.base.as_ref()?;
             let why = format!("{errno}: {} is a built-in chain, which no rule can jump to", to.name);
+            Some(objection(table, at, position, errno, why))
+        })
+    })
+}
+
+/// What nf_tables' compatibility layer cannot express.
+fn not_in_nft(table: &Table) -> impl Iterator<Item = Objection> {
+    let any = |test: &Option<Not<Net>>| test.is_some_and(|t| t.inverted && t.value.prefix_len() == Some(0));
+    table.chains.iter().enumerate().flat_map(move |(at, chain)| {
+        chain.rules.iter().enumerate().filter_map(move |(position, rule)| {
+            let (errno, what) = if rule.target == Target::Queue {
+                ("No such file or directory", "QUEUE")
+            } else if any(&rule.head.src) || any(&rule.head.dst) {
+                ("Invalid argument", "an inverted address that is any address")
+            } else {
+                return None;
+            };
+            let why = format!("{errno}: the nft flavour has no {what}");
             Some(objection(table, at, position, errno, why))
         })
     })

@@ -59,7 +59,8 @@ const NAMES: &[(u8, &str)] = &[
 ];
 
 /// Names that are read but not printed: the tool's own table and the aliases of `/etc/protocols` people use.
-const ALIASES: &[(&str, u8)] = &[("icmpv6", 58), ("ipv6-mh", 135), ("mh", 135), ("all", 0)];
+const ALIASES: &[(&str, u8)] =
+    &[("icmpv6", 58), ("ipv6-mh", 135), ("mh", 135), ("all", 0), ("ip", 0), ("hopopt", 0)];
 
 /// Number of a protocol as `-p` takes it (`xtables_parse_protocol`): a number, or a name in any case. Zero is
 /// "all".

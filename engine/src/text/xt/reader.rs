@@ -4,8 +4,8 @@ mod lenient;
 
 use super::apply::{self, Refusal};
 use super::build::{Ruleset, Workbench};
-use super::check::{self, Objection};
-use super::fault::{Class, Fault, Span};
+use super::check::{self, By, Objection};
+use super::fault::{Fault, Span};
 use super::guess;
 use super::lines::Line;
 use super::parse::{ParseOptions, Read};
@@ -111,11 +111,12 @@ impl<'o> Reader<'o> {
     /// iptables-restore's main loop.
     pub(super) fn run_strict(&mut self, text: &str, progress: &mut dyn FnMut(usize, usize) -> bool) {
         let mut last = 0;
-        for (number, physical) in Physical::new(text, progress) {
+        let mut lines = Physical::new(text, progress);
+        while let Some((number, physical)) = lines.next() {
             last = number;
             let line = Line::exact(physical, number);
-            if let Err(fault) = self.strict_line(&line) {
-                self.diags.error(line.place(fault.span), fault.message.trim_end());
+            if let Err(fault) = self.strict_line(&line, lines.at > text.len()) {
+                self.diags.error(line.place(fault.span), fault.explained());
                 self.fault = Some((number, fault));
                 return;
             }
@@ -127,14 +128,15 @@ impl<'o> Reader<'o> {
         }
     }
 
-    fn strict_line(&mut self, line: &Line<'_>) -> Result<(), Fault> {
+    fn strict_line(&mut self, line: &Line<'_>, at_end: bool) -> Result<(), Fault> {
         let text = &*line.text;
         match (text.as_bytes().first(), self.current) {
             (None | Some(b'#'), _) => Ok(()),
             (Some(b'*'), None) => self.open_table(line),
             (Some(b':'), Some(_)) => self.chain_line(line),
             (Some(_), None) => Err(Fault::failed(line.whole(), format!("line {} failed", line.number))),
-            (Some(_), Some(current)) if text == "COMMIT" => {
+            // The legacy tool compares the line with its newline.
+            (Some(_), Some(current)) if text == "COMMIT" && (!at_end || self.flavour == Flavour::Nft) => {
                 self.current = None;
                 let open = self.open.remove(current);
                 self.commit(open, line.number)
@@ -148,14 +150,17 @@ impl<'o> Reader<'o> {
 
     /// `*NAME`
     fn open_table(&mut self, line: &Line<'_>) -> Result<(), Fault> {
-        let name = line.text[1..].split_ascii_whitespace().next().unwrap_or_default();
+        let Some(name) = blank_separated(&line.text[1..]).next() else {
+            let message = format!("{}: line {} table name invalid", self.tool(), line.number);
+            return Err(Fault::parameter(line.whole(), message));
+        };
         let Some(table) = TableName::parse(name) else {
             let tool = self.tool();
             return Err(Fault::parameter(
                 line.whole(),
                 match self.flavour {
-                    Flavour::Legacy => format!("{tool}: unable to initialize table '{name}'\n"),
-                    Flavour::Nft => format!("{tool}: line {} table name '{name}' invalid\n", line.number),
+                    Flavour::Legacy => format!("{tool}: unable to initialize table '{name}'"),
+                    Flavour::Nft => format!("{tool}: line {} table name '{name}' invalid", line.number),
                 },
             ));
         };
@@ -190,9 +195,9 @@ impl<'o> Reader<'o> {
         let Some(open) = self.current.map(|at| &mut self.open[at]) else { return Ok(()) };
         open.excerpt = false;
         let bench = &mut open.bench;
-        let mut words = line.text[1..].split_ascii_whitespace();
+        let mut words = blank_separated(&line.text[1..]);
         let Some(name) = words.next() else {
-            return Err(Fault::parameter(span, format!("{tool}: line {number} chain name invalid\n")));
+            return Err(Fault::parameter(span, format!("{tool}: line {number} chain name invalid")));
         };
         if name.len() > CHAIN_NAME_LEN_MAX {
             return Err(Fault::parameter(
@@ -227,7 +232,7 @@ impl<'o> Reader<'o> {
             },
         };
         let Some(policy) = words.next() else {
-            return Err(Fault::parameter(span, format!("{tool}: line {number} policy invalid\n")));
+            return Err(Fault::parameter(span, format!("{tool}: line {number} policy invalid")));
         };
         if policy == "-" {
             return Ok(());
@@ -238,15 +243,14 @@ impl<'o> Reader<'o> {
             match words.next() {
                 None if !self.options.strict => Counters::default(),
                 word => word.and_then(parse_counters).ok_or_else(|| {
-                    Fault::parameter(span, format!("invalid policy counters for chain '{name}'\n"))
+                    Fault::parameter(span, format!("invalid policy counters for chain '{name}'"))
                 })?,
             }
         };
         let bad = |what: &str| match self.flavour {
-            Flavour::Legacy => Fault::parameter(
-                span,
-                format!("Can't set policy `{policy}' on `{name}' line {number}: {what}\n"),
-            ),
+            Flavour::Legacy => {
+                Fault::other(span, format!("Can't set policy `{policy}' on `{name}' line {number}: {what}"))
+            }
             Flavour::Nft => Fault::failed(span, format!("line {number} failed: {what}.")),
         };
         let verdict = match policy {
@@ -255,7 +259,9 @@ impl<'o> Reader<'o> {
             _ => return Err(bad("Bad policy name")),
         };
         if !bench.is_builtin(id) {
-            return Err(bad("Bad built-in chain name"));
+            // nft takes it for a user chain and forgets the policy.
+            let ignored = self.options.strict && self.flavour == Flavour::Nft;
+            return if ignored { Ok(()) } else { Err(bad("Bad built-in chain name")) };
         }
         bench.set_policy(id, verdict, counters);
         Ok(())
@@ -263,7 +269,7 @@ impl<'o> Reader<'o> {
 
     /// Reads a rule line without changing anything. The flag tells of a quote that is not closed.
     fn read_command(&self, line: &Line<'_>, bench: &Workbench) -> Result<(Box<Command>, bool), Fault> {
-        let (counters, from) = leading_counters(line)?;
+        let (counters, from) = leading_counters(line, !self.options.ignore_counters)?;
         let (words, open_quote) = words::split(&line.text, from)?;
         let cx = SpecCx {
             flavour: self.flavour,
@@ -274,11 +280,8 @@ impl<'o> Reader<'o> {
             chains: &|name| bench.find(name),
         };
         let mut command = spec::read(&cx, &line.text, &words)?;
-        if command.counters.is_none() {
+        if command.counters.is_none() && !self.options.ignore_counters {
             command.counters = counters;
-        }
-        if self.options.ignore_counters {
-            command.counters = None;
         }
         Ok((command, open_quote))
     }
@@ -305,18 +308,28 @@ impl<'o> Reader<'o> {
         let (span, number) = (command.chain_span, line.number);
         if let Some((errno, why, span)) = command.objection.take() {
             if !self.options.strict {
-                return Err(Fault { class: Class::Kernel, message: why, span });
+                return Err(Fault::kernel(span, why));
             }
             let chain = command.chain.clone().unwrap_or_default();
-            self.open[current].objections.push(Objection {
-                line: number,
-                chain,
-                errno: errno_text(errno),
-                why,
-            });
+            let by = By::Kernel(errno_text(errno));
+            self.open[current].objections.push(Objection { line: number, chain, by, why });
         }
-        let bench = &mut self.open[current].bench;
-        apply::apply(bench, command, number).map_err(|refusal| match (&refusal, self.flavour) {
+        // Only nft comes here with a chain that is not there: it will look when the table is committed.
+        if let Some((name, _, _)) = command.rule.missing.take() {
+            let why = format!("Chain '{name}' does not exist");
+            let chain = command.chain.clone().unwrap_or_default();
+            self.open[current].objections.push(Objection { line: number, chain, by: By::Tool, why });
+        }
+        let deferred = self.options.strict && self.flavour == Flavour::Nft;
+        let chain = if deferred { command.chain.clone().unwrap_or_default() } else { Box::default() };
+        let result = apply::apply(&mut self.open[current].bench, command, number);
+        let busy = matches!(result, Err(Refusal::Referenced | Refusal::NotEmpty));
+        if busy && deferred {
+            let objection = Objection { line: number, chain, by: By::Busy, why: String::new() };
+            self.open[current].objections.push(objection);
+            return Ok(());
+        }
+        result.map_err(|refusal| match (&refusal, self.flavour) {
             (Refusal::Parameter(message), _) => Fault::parameter(span, message.clone()),
             (_, Flavour::Legacy) if self.options.strict => {
                 Fault::failed(span, format!("line {number} failed"))
@@ -335,12 +348,22 @@ impl<'o> Reader<'o> {
         if self.options.strict
             && let Some(first) = objections.first()
         {
-            let Objection { line, chain, errno, .. } = first;
-            let message = match self.flavour {
-                Flavour::Legacy => format!("line {at_line} failed"),
-                Flavour::Nft => format!("line {line}: RULE_APPEND failed ({errno}): rule in chain {chain}"),
-            };
-            return Err(Fault { class: Class::Kernel, message, span: Span::default() });
+            return Err(match (first.by, self.flavour) {
+                (By::Tool, _) => Fault::parameter(Span::default(), first.why.clone()),
+                (By::Busy, _) => {
+                    let Objection { line, chain, .. } = first;
+                    let why = "CHAIN_DEL failed (Device or resource busy)";
+                    Fault::kernel(Span::default(), format!("line {line}: {why}: chain {chain}"))
+                }
+                (By::Kernel(_), Flavour::Legacy) => {
+                    Fault::kernel(Span::default(), format!("line {at_line} failed"))
+                }
+                (By::Kernel(errno), Flavour::Nft) => {
+                    let Objection { line, chain, .. } = first;
+                    let message = format!("line {line}: RULE_APPEND failed ({errno}): rule in chain {chain}");
+                    Fault::kernel(Span::default(), message)
+                }
+            });
         }
         for Objection { line, why, .. } in objections {
             self.diags.error(Place { line, column: 1, len: 0 }, why);
@@ -379,17 +402,27 @@ fn parse_counters(text: &str) -> Option<Counters> {
     Some(Counters { packets: packets.parse().ok()?, bytes: bytes.parse().ok()? })
 }
 
+/// The words of a table or chain line (`strtok`).
+fn blank_separated(text: &str) -> impl Iterator<Item = &str> {
+    text.split([' ', '\t']).filter(|word| !word.is_empty())
+}
+
 /// The counters before a rule (`tokenize_rule_counters`), and where the rule begins.
-fn leading_counters(line: &Line<'_>) -> Result<(Option<Counters>, usize), Fault> {
+fn leading_counters(line: &Line<'_>, wanted: bool) -> Result<(Option<Counters>, usize), Fault> {
     let text = &*line.text;
     if !text.starts_with('[') {
         return Ok((None, 0));
     }
-    let fault =
-        |what| Err(Fault::parameter(line.whole(), format!("Bad line {}: need {what}\n", line.number)));
-    if !text.contains(':') {
-        return fault(":");
+    let fault = |message: String| Err(Fault::parameter(line.whole(), message));
+    let need = |what| fault(format!("Bad line {}: need {what}", line.number));
+    let Some(end) = text.find(']') else { return need("]") };
+    let Some((packets, bytes)) = text[1..end].split_once(':') else { return need("]") };
+    let odd = |number: &str| number.is_empty() || number.bytes().any(|b| !b.is_ascii_digit());
+    if wanted && odd(packets) {
+        return fault("-c packet counter not numeric".to_owned());
     }
-    let Some(end) = text.find(']') else { return fault("]") };
+    if wanted && odd(bytes) {
+        return fault("-c byte counter not numeric".to_owned());
+    }
     Ok((parse_counters(&text[..=end]), end + 1))
 }

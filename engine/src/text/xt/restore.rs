@@ -64,6 +64,7 @@ pub fn restore(text: &str, base: &Ruleset, options: RestoreOptions) -> Result<Ru
     let (message, exit_code) = match fault.class {
         Class::Parameter => (format!("{tool} {version}: {message}\n{usage}"), 2),
         Class::Bare => (format!("{message}\n{usage}"), 2),
+        Class::Other => (format!("{tool} {version}: {message}\n"), 1),
         Class::Failed => (format!("{tool}: {message}\n"), 1),
         Class::Kernel => match flavour {
             Flavour::Legacy => (format!("{tool}: {message}\n"), 1),

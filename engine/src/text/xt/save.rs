@@ -1,10 +1,11 @@
 //! Prints tables as iptables-save 1.8.9 does.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 
 use super::build::{Ruleset, TableCounters};
 use super::protocols;
-use crate::netfilter::rule::{IpMatch, Not, Verdict};
+use crate::netfilter::rule::{IpMatch, Net, Not, Verdict};
 use crate::netfilter::table::{ChainId, Flavour, Table};
 use crate::netfilter::{Counters, Rule, Target};
 use crate::packet::Family;
@@ -134,8 +135,8 @@ fn print_target(out: &mut String, table: &Table, rule: &Rule) {
 
 /// `-s`, `-d`, `-i`, `-o`, `-p`, `-f`, in this order.
 fn print_head(out: &mut String, head: &IpMatch) {
-    print_option(out, "-s", head.src.as_ref());
-    print_option(out, "-d", head.dst.as_ref());
+    print_option(out, "-s", head.src.map(plain).as_ref());
+    print_option(out, "-d", head.dst.map(plain).as_ref());
     print_option(out, "-i", head.in_dev.as_ref());
     print_option(out, "-o", head.out_dev.as_ref());
     if let Some(Not { value, inverted }) = head.proto {
@@ -157,5 +158,23 @@ fn print_head(out: &mut String, head: &IpMatch) {
 fn print_option<T: std::fmt::Display>(out: &mut String, name: &str, test: Option<&Not<T>>) {
     if let Some(Not { value, inverted }) = test {
         let _ = write!(out, "{} {name} {value}", if *inverted { " !" } else { "" });
+    }
+}
+
+/// A network in the words of `inet_ntop`, which writes an IPv6 address in the lowest 32 bits as IPv4.
+struct Plain(Net);
+
+fn plain(test: Not<Net>) -> Not<Plain> {
+    Not { value: Plain(test.value), inverted: test.inverted }
+}
+
+impl std::fmt::Display for Plain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.0.addr, self.0.prefix_len()) {
+            (IpAddr::V6(addr), Some(len)) if addr.to_bits() >> 32 == 0 && addr.to_bits() > 0xffff => {
+                write!(f, "::{}/{len}", std::net::Ipv4Addr::from_bits(addr.to_bits() as u32))
+            }
+            _ => self.0.fmt(f),
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod corpus;
 mod large;
 mod mutation;
+mod recorded;
 
 use super::*;
 use crate::netfilter::table::Flavour;

@@ -167,7 +167,7 @@ impl Reader<'_> {
     }
 
     fn report(&mut self, line: &Line<'_>, fault: &Fault) {
-        self.diags.error(line.place(fault.span), fault.message.trim_end());
+        self.diags.error(line.place(fault.span), fault.explained());
     }
 
     /// The table that lines go to; the one that the text shows when none is named.

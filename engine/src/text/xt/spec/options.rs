@@ -45,7 +45,7 @@ impl Global {
             Self::Numeric => "-n",
             Self::Verbose => "-v",
             Self::Exact => "-x",
-            Self::LineNumbers => "--line-numbers",
+            Self::LineNumbers => "-0",
             Self::Wait => "-w",
             Self::WaitInterval => "-W",
             Self::Modprobe => "-M",

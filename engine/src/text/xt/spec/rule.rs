@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::options::{Global, LONG, short};
 use super::{Command, Op, SpecCx, check_chain_name, rule_number};
+use crate::base::limits::CHAIN_NAME_LEN_MAX;
 use crate::netfilter::rule::{BoundMatch, Not};
 use crate::netfilter::table::Flavour;
 use crate::netfilter::xt::{
@@ -32,6 +33,7 @@ pub(in crate::text::xt) fn read(
         proto: None,
         proto_loaded: false,
         jump: None,
+        addresses: [None; 2],
     };
     reader.run()?;
     reader.finish()
@@ -52,6 +54,8 @@ struct Reader<'c, 'w> {
     /// Whether the match that `-p` implies was loaded.
     proto_loaded: bool,
     jump: Option<Jump<'w>>,
+    /// `-s` and `-d` as written; the tool looks at them last.
+    addresses: [Option<(&'w str, Span, bool)>; 2],
 }
 
 struct Jump<'w> {
@@ -162,7 +166,10 @@ impl<'w> Reader<'_, 'w> {
             }
             inverted = false;
         }
-        Ok(())
+        match self.words.last() {
+            Some(last) if inverted => Err(Fault::parameter(last.span, "nothing appropriate following !")),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// `-nvL`, `-j`, or `-jACCEPT`.
@@ -195,7 +202,7 @@ impl<'w> Reader<'_, 'w> {
             return Ok(found);
         }
         let shown = &*word.text;
-        Err(Fault::parameter(word.span, format!("unknown option \"{shown}\"{}", self.suggest(name))))
+        Err(Fault::parameter(word.span, format!("unknown option \"{shown}\"")).with_hint(self.suggest(name)))
     }
 
     fn lookup(&self, name: &str) -> Option<Found> {
@@ -299,6 +306,9 @@ impl<'w> Reader<'_, 'w> {
         inverted: bool,
     ) -> Result<(), Fault> {
         if inverted {
+            if takes_value(option) && inline.is_none() && self.at == self.words.len() {
+                return self.value(inline, word).map(|_| ());
+            }
             self.may_invert(option, word)?;
         }
         let bit = Seen::bit(option);
@@ -317,7 +327,8 @@ impl<'w> Reader<'_, 'w> {
             Global::Op(op) => self.operation(op, inline, word)?,
             Global::Source | Global::Destination => {
                 let (text, span) = self.value(inline, word)?;
-                self.addresses(option == Global::Source, text, span, inverted)?;
+                let side = usize::from(option == Global::Destination);
+                self.addresses[side] = Some((text, span, inverted));
             }
             Global::Protocol => {
                 let (text, span) = self.value(inline, word)?;
@@ -368,6 +379,10 @@ impl<'w> Reader<'_, 'w> {
             Global::Exact => self.out.exact = true,
             Global::LineNumbers => self.out.line_numbers = true,
             Global::Verbose => self.out.verbose = self.out.verbose.saturating_add(1),
+            Global::Wait | Global::WaitInterval if self.cx.restore => {
+                let message = format!("You cannot use `{}' from iptables-restore", option.flag());
+                return Err(Fault::parameter(word.span, message));
+            }
             Global::Wait | Global::WaitInterval => {
                 // The lock wait is read and means nothing here: there is no second process.
                 if inline.is_none() && self.words.get(self.at).is_some_and(|w| w.text.parse::<f64>().is_ok())
@@ -393,9 +408,9 @@ impl<'w> Reader<'_, 'w> {
             | Global::OutDev
             | Global::Fragment => return Ok(()),
             Global::Match => "unexpected ! flag before --match".to_owned(),
-            Global::Table => "unexpected '!' flag before --table".to_owned(),
+            Global::Table => "unexpected ! flag before --table".to_owned(),
             Global::Jump | Global::Goto => "cannot have ! before -j".to_owned(),
-            Global::Op(op) => format!("unexpected '!' flag before -{}", op.letter()),
+            Global::Op(_) => "unexpected '!' flag".to_owned(),
             Global::Counters
             | Global::Numeric
             | Global::Verbose
@@ -424,7 +439,7 @@ impl<'w> Reader<'_, 'w> {
             Some(first) => {
                 return Err(Fault::parameter(
                     word.span,
-                    format!("Cannot use -{} with -{}\n", op.letter(), first.letter()),
+                    format!("Cannot use -{} with -{}", op.letter(), first.letter()),
                 ));
             }
         }
@@ -492,7 +507,7 @@ impl<'w> Reader<'_, 'w> {
         self.out.chain_span = span;
     }
 
-    fn addresses(&mut self, source: bool, text: &str, span: Span, inverted: bool) -> Result<(), Fault> {
+    fn read_addresses(&mut self, source: bool, text: &str, span: Span, inverted: bool) -> Result<(), Fault> {
         let nets = if text.contains(',') {
             if inverted {
                 return Err(Fault::parameter(
@@ -573,14 +588,14 @@ impl<'w> Reader<'_, 'w> {
         if name.is_empty() {
             return Err(Fault::parameter(span, "Invalid target name (too short)"));
         }
-        if name.len() > crate::base::limits::CHAIN_NAME_LEN_MAX {
+        if name.len() > CHAIN_NAME_LEN_MAX {
             return Err(Fault::parameter(
                 span,
-                format!(
-                    "Invalid target name `{name}' ({} chars max)",
-                    crate::base::limits::CHAIN_NAME_LEN_MAX
-                ),
+                format!("Invalid target name `{name}' ({} chars max)", CHAIN_NAME_LEN_MAX),
             ));
+        }
+        if name.contains(|c: char| c.is_ascii_whitespace()) {
+            return Err(Fault::parameter(span, format!("Invalid target name `{name}'")));
         }
         self.jump = Some(Jump { name, span, goto });
         if goto {
@@ -668,7 +683,17 @@ impl<'w> Reader<'_, 'w> {
             return Err(Fault::parameter(whole, "no command specified"));
         };
         self.allowed(op, whole)?;
+        if let Some(chain) = &self.out.chain
+            && chain.len() > CHAIN_NAME_LEN_MAX
+        {
+            check_chain_name(chain, self.out.chain_span)?;
+        }
         self.devices_fit()?;
+        for (side, source) in [(0, true), (1, false)] {
+            if let Some((text, span, inverted)) = self.addresses[side] {
+                self.read_addresses(source, text, span, inverted)?;
+            }
+        }
         let chain = self.out.chain.clone().unwrap_or_default();
         let table = self.out.table.clone().map_or(Cow::Borrowed(self.cx.table), Cow::Owned);
         let proto = self.proto.filter(|p| p.value != 0);
@@ -701,9 +726,21 @@ impl<'w> Reader<'_, 'w> {
                     Ok(())
                 }
             };
-            let Err(ArgError { opt, message, by }) = read else { continue };
+            let Err(ArgError { opt, mut message, by }) = read else { continue };
+            // The guided parser ends its messages with a newline of its own.
+            if message.starts_with(name) && message[name.len()..].starts_with(": option \"") {
+                message.push('\n');
+            }
             let span = opt.and_then(|i| spans.get(i)).copied().unwrap_or(span);
+            let ports = parsed.opts.iter().any(|o| o.name.ends_with("port"));
             match by {
+                // nft translates port tests itself and wants the protocol at once.
+                Refusal::Kernel(_)
+                    if self.cx.flavour == Flavour::Nft && ports && matches!(name, "tcp" | "udp") =>
+                {
+                    let upper = name.to_ascii_uppercase();
+                    return Err(Fault::parameter(span, format!("{upper} match requires '-p {name}'")));
+                }
                 Refusal::Tool | Refusal::NotEmulated => return Err(Fault::parameter(span, message)),
                 Refusal::Kernel(errno) => {
                     if self.out.objection.is_none() {
@@ -725,6 +762,10 @@ impl<'w> Reader<'_, 'w> {
             return Ok((Target::Ext(ext), None));
         }
         let Some(jump) = &self.jump else { return Ok((Target::None, None)) };
+        // The kernel objects to it; there is nothing to keep.
+        if !jump.goto && registry::find_target(jump.name, self.cx.family).is_some() {
+            return Ok((Target::None, None));
+        }
         if !jump.goto {
             match jump.name {
                 "ACCEPT" => return Ok((Target::Accept, None)),
@@ -737,11 +778,12 @@ impl<'w> Reader<'_, 'w> {
         if let Some(id) = (self.cx.chains)(jump.name) {
             return Ok((if jump.goto { Target::Goto(id) } else { Target::Jump(id) }, None));
         }
-        if self.cx.lenient {
+        // nft looks for chains when the table is committed.
+        if self.cx.lenient || self.cx.flavour == Flavour::Nft && self.cx.restore {
             return Ok((Target::None, Some((jump.name.into(), jump.span, jump.goto))));
         }
         let message = match (self.cx.flavour, jump.goto) {
-            (Flavour::Legacy, true) => format!("goto '{}' is not a chain\n", jump.name),
+            (Flavour::Legacy, true) => format!("goto '{}' is not a chain", jump.name),
             (Flavour::Legacy, false) => {
                 format!("Couldn't load target `{}':No such file or directory\n", jump.name)
             }
@@ -777,7 +819,7 @@ impl<'w> Reader<'_, 'w> {
             if self.seen.has(option) && !allowed(option) {
                 return Err(Fault::parameter(
                     whole,
-                    format!("Illegal option `{}' with this command\n", option.flag()),
+                    format!("Illegal option `{}' with this command", option.flag()),
                 ));
             }
         }
