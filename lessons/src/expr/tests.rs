@@ -1,3 +1,5 @@
+//! Expressions of lessons, read and computed.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Many connections through one ruleset: counts against what the probabilities say.
+
 use super::*;
 use crate::model::{Edit, SpreadInput};
 

@@ -1,3 +1,5 @@
+//! Bytes in, headers out, and back.
+
 use super::*;
 use crate::packet::TcpFlags;
 

@@ -1,3 +1,5 @@
+//! What `ip addr` and `ip route` print, read.
+
 use super::*;
 
 const LONG: &str = "\

@@ -4,6 +4,6 @@
 
 fn main() {
     for (name, digest) in chainwalk_portable::digests::all() {
-        println!("{digest} {name}");
+        println!("{name}\t{digest}");
     }
 }
