@@ -107,6 +107,15 @@ impl Entry {
         self.expires.0 <= now.0
     }
 
+    /// Whether its protocol says that the connection is on its way out (`can_early_drop`).
+    pub(super) const fn is_closing(&self) -> bool {
+        match &self.proto {
+            Proto::Tcp(tcp) => tcp.state.is_closing(),
+            Proto::Sctp(sctp) => sctp.state.is_closing(),
+            Proto::None | Proto::Udp { .. } => false,
+        }
+    }
+
     /// Time left (`nf_ct_expires`).
     pub const fn remaining(&self, now: Instant) -> Duration {
         self.expires.since(now)

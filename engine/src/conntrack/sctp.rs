@@ -52,6 +52,11 @@ impl State {
         }
     }
 
+    /// Whether a full table may evict the association even if it is ASSURED (`sctp_can_early_drop`).
+    pub(super) const fn is_closing(self) -> bool {
+        matches!(self, Self::ShutdownSent | Self::ShutdownRecd | Self::ShutdownAckSent)
+    }
+
     const fn knob(self) -> Knob {
         match self {
             Self::None | Self::Closed => Knob::SctpClosed,

@@ -35,6 +35,8 @@ pub struct Conntrack {
     count: u32,
     sweep_at: usize,
     collected_at: Instant,
+    /// The table was full: the background worker is to make room.
+    pub(super) pressed: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -69,6 +71,7 @@ impl Conntrack {
             count: 0,
             sweep_at: 0,
             collected_at: Instant::ZERO,
+            pressed: false,
         }
     }
 
@@ -237,8 +240,24 @@ impl Conntrack {
 
     /// A full table: the background worker would have collected what expired in the last second.
     pub(super) fn collect_if_due(&mut self, now: Instant) {
-        if now.since(self.collected_at) >= COLLECT_EVERY {
-            self.collect(now);
+        if now.since(self.collected_at) < COLLECT_EVERY {
+            return;
+        }
+        self.collect(now);
+        if std::mem::take(&mut self.pressed) && self.count() > self.config.value(Knob::Max) / 100 * 95 {
+            self.evict(now);
+        }
+    }
+
+    /// What the background worker removes under pressure: what is not ASSURED, and what is closing even if
+    /// it is (`gc_worker_can_early_drop`).
+    fn evict(&mut self, now: Instant) {
+        let victims: Vec<CtRef> = self
+            .refs(now)
+            .filter(|at| self.entry(*at).is_some_and(|e| !e.status.has(Status::ASSURED) || e.is_closing()))
+            .collect();
+        for at in victims {
+            self.kill(at, now);
         }
     }
 

@@ -80,6 +80,7 @@ impl Conntrack {
                     return Some(self.invalid(cx, skb, None, explain));
                 }
                 Err(NoEntry::TableFull) => {
+                    self.pressed = true;
                     self.stats.drop += 1;
                     cx.trace.record(cx.now, || TraceKind::Conntrack {
                         summary: "nf_conntrack: table full, dropping packet".to_owned(),

@@ -343,7 +343,8 @@ fn reset(
         if seq == 0 && !established {
             return Reset::Check;
         }
-        let lenient = p.config.on(Knob::TcpIgnoreInvalidRst);
+        // The sysctl came with 5.14.
+        let lenient = p.config.on(Knob::TcpIgnoreInvalidRst) && p.kernel >= KernelVersion::V6_1;
         let fresh = explain.check(
             !before(seq, other.max_ack) || lenient,
             "RST seq",
@@ -417,7 +418,7 @@ fn conclude(
             explain.say(|| "RST before any answer: the entry is removed".to_owned());
             return Judgement::AcceptAndKill;
         }
-        if kind == Kind::Syn && from == State::SynSent && p.kernel >= KernelVersion::V6_1 {
+        if kind == Kind::Syn && from == State::SynSent {
             explain.fact("timeout", || "kept".to_owned(), "a SYN sent again cannot keep an entry alive");
             return Judgement::Accept;
         }

@@ -133,11 +133,7 @@ pub(super) fn fits(
         } else {
             join_midway(sender, receiver, end, window, sack);
         }
-    } else if syn
-        && after(end, sender.end)
-        && matches!(state, State::SynSent | State::SynRecv)
-        && (p.kernel >= KernelVersion::V6_1 || p.dir == Direction::Original)
-    {
+    } else if syn && after(end, sender.end) && restarts(p, state) {
         // RFC 793 3.3: an attempt on the same ports with higher sequence numbers starts over.
         init_sender([sender, receiver], segment, end, p.dir);
         if p.dir == Direction::Reply && !has_ack {
@@ -189,6 +185,15 @@ pub(super) fn fits(
         tcp.last.note_ack(p.dir, [seq, ack, end], segment.window, &mut tcp.retrans);
     }
     Fit::Accept
+}
+
+/// Whether a SYN in this state may start its side's record over. Before 5.17 only the side whose turn it was.
+fn restarts(p: &Packeted<'_>, state: State) -> bool {
+    match (state, p.dir) {
+        (State::SynSent, Direction::Original) | (State::SynRecv, Direction::Reply) => true,
+        (State::SynSent | State::SynRecv, _) => p.kernel >= KernelVersion::V6_1,
+        _ => false,
+    }
 }
 
 /// The connection was joined midway: what is not known is taken from the segment.

@@ -30,6 +30,18 @@ fn a_full_table_drops_new_packets_and_counts_drop_not_insert_failed() {
 }
 
 #[test]
+fn under_pressure_the_worker_evicts_what_is_closing() {
+    let mut lab = Lab::new();
+    lab.handshake(&[]).client(crate::conntrack::testing::seg("FA", 1001, 5001));
+    assert_eq!(lab.now_is(), "FIN_WAIT 120 assured");
+    lab.set("max", 1);
+    assert_eq!(lab.at(1500).forward(flow(1)).verdict, CtVerdict::Drop(DropReason::TableFull));
+    // A second later it has been told, and has run.
+    assert_eq!(lab.at(2600).forward(flow(1)).verdict, CtVerdict::Accept);
+    assert_eq!(lab.now_is(), " 30 unreplied");
+}
+
+#[test]
 fn early_drop_makes_room_among_those_not_assured_nearby() {
     let mut lab = Lab::new();
     // Eight buckets are all that early drop looks at: with eight in all, it sees every entry.
