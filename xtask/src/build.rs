@@ -85,12 +85,15 @@ fn lessons(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The id is a hash of the engine and the page, so equal sources give an equal `dist/`.
+/// The id is a hash of the page, the engine and the lessons, so equal sources give an equal `dist/`.
 fn stamp_build_id(workspace: &Workspace) -> Result<()> {
     let mut files = watch::files_under(&workspace.dist(), &[])?;
     files.sort();
     let mut content = Vec::new();
-    for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "wasm" || end == "js")) {
+    let is_fetched = |file: &Path| {
+        file.extension().is_some_and(|end| ["wasm", "js", "bin"].iter().any(|fetched| end == *fetched))
+    };
+    for file in files.iter().filter(|file| is_fetched(file)) {
         content.extend(fs::read(file).about(file.display())?);
     }
     let index = workspace.dist().join("index.html");
