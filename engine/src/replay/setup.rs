@@ -19,9 +19,15 @@ pub fn run(netns: &mut Netns, line: &str, stdin: &str) -> Result<(), ReplayError
         ["sysctl", rest @ ..] => sysctl(netns, rest).map_err(fail),
         ["ip", rest @ ..] => ip(netns, rest).map_err(fail),
         ["ipset", rest @ ..] => ipset(netns, rest, stdin).map(drop).map_err(fail),
-        [name, rest @ ..] => match tool(name, "-restore") {
-            Some((family, flavour)) => restore(netns, family, flavour, rest, stdin),
-            None => Err(fail(format!("{name} is not emulated as a set-up command"))),
+        ["conntrack", rest @ ..] => {
+            let now = netns.now;
+            let ran = crate::text::conntrack::run(&mut netns.ct, now, rest);
+            if ran.exit_code == 0 { Ok(()) } else { Err(fail(ran.stderr.trim_end().to_owned())) }
+        }
+        [name, rest @ ..] => match (tool(name, "-restore"), tool(name, "")) {
+            (Some((family, flavour)), _) => restore(netns, family, flavour, rest, stdin),
+            (None, Some((family, flavour))) => edit(netns, family, flavour, line),
+            (None, None) => Err(fail(format!("{name} is not emulated as a set-up command"))),
         },
     }
 }
@@ -105,6 +111,26 @@ fn restore(
     // A flushing nft restore makes the tables it names anew.
     load(netns, &mut read, flavour == Flavour::Nft && !noflush);
     Ok(())
+}
+
+/// `iptables [-t TABLE] COMMAND...`: an editing command is one line of a restore that keeps the rest.
+fn edit(netns: &mut Netns, family: Family, flavour: Flavour, line: &str) -> Result<(), ReplayError> {
+    let mut table = "filter".to_owned();
+    let mut command = String::new();
+    let mut words = show::spans(line).into_iter().skip(1);
+    while let Some(word) = words.next() {
+        match word {
+            "-t" | "--table" => table = words.next().unwrap_or_default().to_owned(),
+            "-w" | "--wait" | "-v" | "--verbose" => {}
+            _ => {
+                command.push_str(word);
+                command.push(' ');
+            }
+        }
+    }
+    let text = format!("*{table}\n{}\nCOMMIT\n", command.trim_end());
+    restore(netns, family, flavour, &["--noflush"], &text)
+        .map_err(|error| ReplayError { place: None, ..error })
 }
 
 /// Loads the tables of a ruleset that differ from what is loaded.

@@ -53,36 +53,35 @@ pub fn run(netns: &Netns, line: &str) -> Result<String, String> {
     }
 }
 
-/// Splits a command line at blanks; quotes keep words together.
+/// The words of a command line, quotes removed.
 pub(super) fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote, mut open) = (Vec::new(), String::new(), None, false);
-    for c in line.chars() {
-        match quote {
-            Some(q) if q == c => quote = None,
-            Some(_) => word.push(c),
-            None if c == '"' || c == '\'' => (quote, open) = (Some(c), true),
-            None if c.is_whitespace() => {
-                if open {
-                    words.push(std::mem::take(&mut word));
-                }
-                open = false;
+    spans(line).into_iter().map(|span| span.replace(['"', '\''], "")).collect()
+}
+
+/// The words of a command line as they stand; quotes keep blanks inside a word.
+pub(super) fn spans(line: &str) -> Vec<&str> {
+    let (mut spans, mut start, mut quote) = (Vec::new(), None, None);
+    for (at, c) in line.char_indices().chain([(line.len(), ' ')]) {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, c) if c.is_whitespace() => {
+                spans.extend(start.take().map(|from: usize| &line[from..at]));
+                continue;
             }
-            None => {
-                word.push(c);
-                open = true;
-            }
+            (None, _) => {}
         }
+        start.get_or_insert(at);
     }
-    if open {
-        words.push(word);
-    }
-    words
+    spans.extend(start.filter(|from| *from < line.len()).map(|from| &line[from..]));
+    spans
 }
 
 /// The conntrack tool, as far as it only looks.
 fn conntrack(netns: &Netns, args: &[&str]) -> Result<String, String> {
     let ran = text::conntrack::show(&netns.ct, netns.now, args);
-    if ran.exit_code == 0 { Ok(ran.stdout) } else { Err(ran.stderr) }
+    if ran.exit_code == 0 { Ok(ran.stdout) } else { Err(ran.stderr.trim_end().to_owned()) }
 }
 
 fn sysctl(netns: &Netns, args: &[&str]) -> Result<String, String> {

@@ -32,3 +32,83 @@ fn a_service_is_translated_both_ways() {
     assert_eq!((syn_ack.emitted[0].src.as_str(), syn_ack.emitted[0].sport), ("10.96.0.1", Some(80)));
     assert_eq!(syn_ack.rules_evaluated, 0);
 }
+
+/// Runs the set-up commands alone and gives what `command` then shows.
+fn after(setup: &[(&str, &str)], command: &str) -> Result<String, String> {
+    let mut netns = crate::netns::Netns::new(crate::base::KernelVersion::default(), 1);
+    for (run, stdin) in setup {
+        super::setup(&mut netns, run, stdin).map_err(|error| error.to_string())?;
+    }
+    show(&netns, command)
+}
+
+#[test]
+fn editing_commands_change_what_is_loaded() {
+    let setup = [
+        ("iptables-legacy-restore", "*filter\n:FORWARD DROP [0:0]\n-A FORWARD -j ACCEPT\nCOMMIT\n"),
+        (r#"iptables-legacy -w -I FORWARD 1 -p tcp -m comment --comment "a b" -j DROP"#, ""),
+        ("iptables-legacy -t nat -A POSTROUTING -o s0 -j MASQUERADE", ""),
+    ];
+    assert_eq!(
+        after(&setup, "iptables-legacy-save -t filter").unwrap(),
+        "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n\
+         -A FORWARD -p tcp -m comment --comment \"a b\" -j DROP\n-A FORWARD -j ACCEPT\nCOMMIT\n"
+    );
+    let saved = after(&setup, "iptables-legacy-save").unwrap();
+    assert!(saved.starts_with("*nat\n") && saved.contains("-A POSTROUTING -o s0 -j MASQUERADE\n"));
+}
+
+#[test]
+fn what_is_not_emulated_is_refused_by_name() {
+    for (run, message) in [
+        ("nft -f -", "nft is not emulated as a set-up command"),
+        ("tc qdisc add", "tc is not emulated as a set-up command"),
+        ("ip rule add fwmark 1 table 5", "ip rule add fwmark 1 table 5 is not emulated"),
+        (
+            "sysctl -w net.ipv4.tcp_sack=1",
+            "sysctl net.ipv4.tcp_sack is not emulated, or names no device of the node",
+        ),
+        ("iptables-legacy-restore --bogus", "option --bogus is not emulated"),
+    ] {
+        assert_eq!(after(&[(run, "")], "conntrack -C").unwrap_err(), message);
+    }
+    let wrong = after(&[("iptables-legacy-restore", "*filter\n-A INPUT --bogus\nCOMMIT\n")], "conntrack -C");
+    assert!(wrong.as_ref().unwrap_err().starts_with("line 2, column "), "{wrong:?}");
+    assert_eq!(after(&[], "ps").unwrap_err(), "\"ps\" is not a command that can be shown");
+}
+
+#[test]
+fn mistakes_in_a_case_are_named_at_their_place() {
+    let error = |text: &str| parse(text).unwrap_err().to_string();
+    let wrong =
+        error("{\"format\": \"chainwalk.replay/1\",\n \"node\": {\"interfaces\": []}, \"pakets\": []}");
+    assert!(wrong.starts_with("line 2, column 37: unknown field `pakets`"), "{wrong}");
+    assert!(error("{").starts_with("line 1, column 1: EOF"));
+    let format = error(r#"{"format": "x", "node": {}}"#);
+    assert_eq!(format, r#"format: expected "chainwalk.replay/1", found "x""#);
+    let run_error = |packet: &str| {
+        let text = format!(
+            r#"{{"format": "chainwalk.replay/1", "node": {{"interfaces": [{{"name": "c0", "addresses": ["10.0.0.1/24"]}}]}}, "packets": [{packet}]}}"#
+        );
+        run(&parse(&text).unwrap(), &Options::default()).unwrap_err().to_string()
+    };
+    for (packet, message) in [
+        (r#"{"in": "c1", "src": "10.0.0.2", "dst": "10.0.0.1", "proto": "udp"}"#, "there is no device c1"),
+        (
+            r#"{"src": "10.0.0.2", "dst": "10.0.0.1", "proto": "udp"}"#,
+            "`in` is missing: a device, or \"local\"",
+        ),
+        (r#"{"in": "c0", "src": "10.0.0.2", "proto": "udp"}"#, "`dst` is missing"),
+        (
+            r#"{"in": "c0", "src": "10.0.0.2", "dst": "fd00::1", "proto": "udp"}"#,
+            "10.0.0.2 and fd00::1 are of different families",
+        ),
+        (
+            r#"{"in": "c0", "src": "10.0.0.2", "dst": "10.0.0.1", "proto": "tpc"}"#,
+            "proto \"tpc\" is not one of tcp, udp, icmp, icmpv6, sctp, nor a number up to 255",
+        ),
+        (r#"{"in": "c0", "raw_hex": "4"}"#, "an odd number of hexadecimal digits"),
+    ] {
+        assert_eq!(run_error(packet), format!("packets[0]: {message}"));
+    }
+}
