@@ -6,9 +6,13 @@
 pub mod bench;
 pub mod case;
 pub mod compare;
+pub mod emulator;
 pub mod families;
 pub mod frame;
 pub mod fuzz;
+pub mod generate;
 pub mod kernel;
+pub mod minimise;
+pub mod random;
 pub mod replay;
 pub mod script;

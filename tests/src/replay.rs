@@ -142,6 +142,9 @@ pub struct Packet {
     pub icmp_id: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icmp_seq: Option<u16>,
+    /// Source MAC of the frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mac: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_hex: Option<String>,
 }

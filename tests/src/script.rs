@@ -2,7 +2,8 @@
 //!
 //! One packet a line: `[@ms] DEVICE [PROTO] SRC[:PORT] > DST[:PORT] WORD...`. Without a protocol it is TCP and
 //! a word of flag letters gives its flags (`-` for none). Words: `seq= ack= win= len= mss= ws= ttl= tos= id=`,
-//! `sack`, `TYPE/CODE` for ICMP, `about=PROTO,SRC,DST,WORD,...` for the packet that an ICMP error quotes. A value `$N.field+ADD` is linked to the first packet that N emitted.
+//! `sack`, `TYPE/CODE` for ICMP, `about=PROTO,SRC,DST,WORD,...` for the packet that an ICMP error quotes,
+//! `mac=` for the frame's source, `hex=` for the whole packet by its bytes. A value `$N.field+ADD` is linked to the first packet that N emitted.
 //! Lines that start with `#` are remarks.
 
 use crate::case::Link;
@@ -51,7 +52,16 @@ fn read(line: &str, earlier: &[Packet], links: &mut Vec<Link>) -> Result<Packet,
         if word == "sack" {
             packet.sack_ok = Some(true);
         } else if let Some((name, value)) = word.split_once('=') {
-            if name == "about" {
+            if name == "mac" {
+                packet.mac = Some(value.into());
+            } else if name == "hex" {
+                packet = Packet {
+                    at_ms: packet.at_ms,
+                    input: packet.input,
+                    raw_hex: Some(value.into()),
+                    ..Packet::default()
+                };
+            } else if name == "about" {
                 about = Some(value);
             } else {
                 let value = linked(value, name, earlier.len(), links)?;

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use chainwalk_tests::{case, compare, families, kernel};
+use chainwalk_tests::emulator::Refused;
+use chainwalk_tests::{case, compare, emulator, families, kernel};
 
 /// Labs that run side by side; more would only wait for the processors.
 const WORKERS: usize = 2;
@@ -29,6 +30,27 @@ fn every_hand_written_case_is_stored_and_recorded() {
         }
     }
     assert!(stale.is_empty(), "run `cargo run -p chainwalk-tests --bin conformance -- write`: {stale:?}");
+}
+
+#[test]
+fn the_emulator_gives_the_recorded_answers() {
+    let (mut same, mut refused, mut problems) = (0, Vec::new(), Vec::new());
+    for path in files() {
+        let file = case::load(&path).expect("a stored case reads");
+        let recorded = file.recorded.as_ref().expect("a stored case is recorded");
+        match emulator::run(&file) {
+            Ok(run) => {
+                let found = compare::runs(&file, &recorded.run, &run);
+                same += usize::from(found.is_empty());
+                problems
+                    .extend(found.into_iter().map(|difference| format!("{}: {difference}", path.display())));
+            }
+            Err(Refused::NotEmulated(what)) => refused.push(format!("{}: {what}", path.display())),
+            Err(Refused::Failed(why)) => problems.push(format!("{}: {why}", path.display())),
+        }
+    }
+    println!("{same} cases agree, {} are not emulated:\n{}", refused.len(), refused.join("\n"));
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 #[test]

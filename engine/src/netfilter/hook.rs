@@ -12,7 +12,7 @@ pub enum HookUser {
     Conntrack,
     /// A table other than nat, by its index in the namespace.
     Table(u16),
-    /// The nat core's dispatcher; nat tables are entries of its private list, in registration order.
+    /// The nat core's dispatcher; nat tables are entries of its private list, the newest first.
     Nat,
     /// `nf_confirm`.
     Confirm,

@@ -119,6 +119,14 @@ impl Table {
         Self { flavour, family, name, chains }
     }
 
+    /// Whether the kernel holds the table. A legacy table exists once it is loaded; iptables-nft makes only what is
+    /// asked for, so `*filter` and `COMMIT` alone make nothing.
+    pub fn exists(&self) -> bool {
+        let made =
+            |chain: &Chain| !chain.rules.is_empty() || chain.base.as_ref().is_none_or(|base| base.counted);
+        self.flavour == Flavour::Legacy || self.chains.iter().any(made)
+    }
+
     pub fn chain(&self, id: ChainId) -> &Chain {
         &self.chains[id.0 as usize]
     }

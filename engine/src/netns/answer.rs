@@ -6,9 +6,9 @@
 
 use std::net::IpAddr;
 
-use super::Netns;
 use smoltcp::wire::checksum;
 
+use super::Netns;
 use super::path::Run;
 use super::route::RouteKind;
 use crate::base::Hook;
@@ -98,7 +98,11 @@ impl Netns {
     pub(super) fn icmp_error(&mut self, run: &mut Run<'_>, offender: &Skb, trouble: Trouble) {
         let family = offender.family();
         let (kind, code, rest) = trouble.message(family);
-        if let Err(why) = self.may_send(offender, kind, code) {
+        let allowed = match run.sending_icmp {
+            true => Err("the packet is an ICMP message that the node is sending"),
+            false => self.may_send(offender, kind, code),
+        };
+        if let Err(why) = allowed {
             run.trace.record(self.now, || TraceKind::Note { text: format!("no ICMP error: {why}") });
             return;
         }
@@ -204,7 +208,7 @@ impl Netns {
                 kind == 2 || kind >= 128 || {
                     let plen = self.inet.prefix_towards(to);
                     let interval = sysctls.icmp6_ratelimit_ms >> ((128 - u32::from(plen)) >> 5);
-                    self.limits.allow(to, interval.max(1), self.now)
+                    self.limits.allow(to, interval, self.now)
                 }
             }
         }
@@ -293,7 +297,10 @@ impl Netns {
             because: because.to_owned(),
         });
         run.depth += 1;
+        let sending_icmp = run.sending_icmp;
+        run.sending_icmp |= matches!(skb.packet.l4, L4::Icmp(_));
         self.send_local(run, skb);
+        run.sending_icmp = sending_icmp;
         run.depth -= 1;
     }
 

@@ -53,6 +53,8 @@ pub(super) struct Run<'a> {
     pub(super) depth: u32,
     /// Times a packet went round through `lo`.
     pub(super) passes: u32,
+    /// The node is sending an ICMP message: until that has left, no other can be sent (`icmp_xmit_lock`).
+    pub(super) sending_icmp: bool,
 }
 
 impl Netns {
@@ -213,6 +215,10 @@ impl Netns {
             summary: self.describe_output(routed.map(|r| r.dst), to),
         });
         let dst = routed.map_err(no_way_out)?.dst;
+        // A raw socket's header is not looked at here; what the stack makes names its source to the routing.
+        if run.depth > 0 {
+            self.loopback_stays(skb.packet.ip.src, dst.dev)?;
+        }
         skb.dst = Some(dst);
         self.hook(run, Hook::Output, skb)?;
         self.hook(run, Hook::Postrouting, skb)?;
@@ -227,7 +233,20 @@ impl Netns {
         run.trace.record(self.now, || TraceKind::Route {
             summary: self.describe_output(routed.map(|r| r.dst), to),
         });
-        skb.dst = Some(routed.map_err(no_way_out)?.dst);
+        let dst = routed.map_err(no_way_out)?.dst;
+        self.loopback_stays(skb.packet.ip.src, dst.dev)?;
+        skb.dst = Some(dst);
+        Ok(())
+    }
+
+    /// `__mkroute_output`: no way out of the node for a source in 127.0.0.0/8, unless `route_localnet` is set.
+    fn loopback_stays(&self, src: IpAddr, dev: DevId) -> Result<(), End> {
+        let loopback = matches!(src, IpAddr::V4(src) if src.is_loopback());
+        let conf = &self.inet.device(dev).conf;
+        if loopback && dev != LOOPBACK && !conf.route_localnet && !self.inet.sysctls.all.route_localnet {
+            let why = "a source in 127.0.0.0/8 stays on lo while route_localnet is 0 (EINVAL)";
+            return Err(End::dropped(DropReason::NoRoute, why));
+        }
         Ok(())
     }
 
@@ -246,7 +265,10 @@ impl Netns {
             if run.passes > PASSES_PER_PACKET_MAX {
                 return Err(End::dropped(DropReason::Loop, "went round through lo too often"));
             }
+            // It comes back by way of the backlog, when the sender has let go.
+            let sending_icmp = std::mem::take(&mut run.sending_icmp);
             let end = self.receive_steps_again(run, skb);
+            run.sending_icmp = sending_icmp;
             return Err(end);
         }
         if device.kind == DeviceKind::Dummy {

@@ -53,6 +53,8 @@ const SOCKETS_MAX: usize = 4096;
 /// First window of a Linux receiver on Ethernet with default buffers, with and without timestamps, in bytes.
 const WINDOW_TIMESTAMPS: u16 = 65160;
 const WINDOW_PLAIN: u16 = 64240;
+/// `INET_ECN_MASK`.
+const ECN_MASK: u8 = 3;
 /// `TCPOPT_*`.
 mod option {
     pub(super) const END: u8 = 0;
@@ -206,7 +208,9 @@ impl Netns {
         if tcp.flags.has(TcpFlags::RST) {
             return End::delivered("a RST for no connection: ignored");
         }
-        self.send_tcp(run, skb, reset_for(tcp), skb.packet.ip.tos, "no socket takes the segment");
+        // `ip_send_unicast_reply`: the offender's TOS without its ECN bits.
+        let tos = skb.packet.ip.tos & !ECN_MASK;
+        self.send_tcp(run, skb, reset_for(tcp), tos, "no socket takes the segment");
         End::delivered("no TCP socket: answered with RST")
     }
 

@@ -93,8 +93,14 @@ impl Netns {
         let family = skb.family();
         let mut trace = Trace::new(level);
         let mut emitted = Vec::new();
-        let mut run =
-            Run { trace: &mut trace, assume: &mut assume, emitted: &mut emitted, depth: 0, passes: 0 };
+        let mut run = Run {
+            trace: &mut trace,
+            assume: &mut assume,
+            emitted: &mut emitted,
+            depth: 0,
+            passes: 0,
+            sending_icmp: false,
+        };
         let end = match entry {
             Entry::Device(dev) => self.receive(&mut run, &mut skb, dev),
             Entry::Local => self.send_local(&mut run, &mut skb),

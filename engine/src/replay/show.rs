@@ -46,6 +46,11 @@ pub fn run(netns: &Netns, line: &str) -> Result<String, String> {
                     ruleset.counters = at.map(|at| ruleset.counters.swap_remove(at)).into_iter().collect();
                     ruleset.tables = at.map(|at| ruleset.tables.swap_remove(at)).into_iter().collect();
                 }
+                let there: Vec<bool> = ruleset.tables.iter().map(crate::netfilter::Table::exists).collect();
+                let mut at = there.iter();
+                ruleset.tables.retain(|_| at.next().copied().unwrap_or(true));
+                let mut at = there.iter();
+                ruleset.counters.retain(|_| at.next().copied().unwrap_or(true));
                 Ok(ruleset.save(&options))
             }
             None => Err(format!("{line:?} is not a command that can be shown")),

@@ -3,9 +3,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Mutex;
 
 use chainwalk_tests::case::{self, Recorded};
-use chainwalk_tests::{compare, families, kernel};
+use chainwalk_tests::compare::Difference;
+use chainwalk_tests::emulator::Refused;
+use chainwalk_tests::generate::Flavour;
+use chainwalk_tests::{compare, emulator, families, kernel, minimise, random};
 use clap::{Parser, Subcommand};
 
 /// Compares the emulator with this machine's kernel.
@@ -13,6 +17,24 @@ use clap::{Parser, Subcommand};
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
+    /// Seed of the random cases.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many random cases.
+    #[arg(long, default_value_t = 200)]
+    cases: u64,
+    /// Only this one of the random cases.
+    #[arg(long)]
+    only: Option<u64>,
+    /// Which tool loads the rules.
+    #[arg(long, default_value = "legacy")]
+    flavour: String,
+    /// How many differing cases are minimised and printed.
+    #[arg(long, default_value_t = 3)]
+    show: usize,
+    /// Labs side by side.
+    #[arg(long, default_value_t = 2)]
+    workers: usize,
 }
 
 #[derive(Debug, Subcommand)]
@@ -25,23 +47,74 @@ enum Command {
     },
     /// Ask this kernel again and compare with what is recorded.
     Confirm { files: Vec<PathBuf> },
+    /// Compare the emulator with what is recorded.
+    Check { files: Vec<PathBuf> },
     /// Record what this kernel answers to the given case files.
     Record { files: Vec<PathBuf> },
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    if let Some(reason) = kernel::unavailable() {
+    let needs_kernel = !matches!(arguments.command, Some(Command::Check { .. }));
+    if let Some(reason) = kernel::unavailable().filter(|_| needs_kernel) {
         eprintln!("conformance: no kernel can be asked here: {reason}");
         return ExitCode::from(2);
     }
-    let failed = match arguments.command {
-        Some(Command::Write { again }) => write(again),
+    let failed = match &arguments.command {
+        Some(Command::Write { again }) => write(*again),
         Some(Command::Record { files }) => files.iter().filter(|path| !report(path, record(path))).count(),
-        Some(Command::Confirm { files }) => confirm(files),
-        None => 0,
+        Some(Command::Confirm { files }) => against_recorded(files, kernel::run),
+        Some(Command::Check { files }) => {
+            against_recorded(files, |file| emulator::run(file).map_err(|refused| refused.to_string()))
+        }
+        None => random(&arguments),
     };
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn random(arguments: &Arguments) -> usize {
+    let flavour = if arguments.flavour == "nft" { Flavour::Nft } else { Flavour::Legacy };
+    let cases = arguments.only.map_or(0..arguments.cases, |index| index..index + 1);
+    let options =
+        random::Options { seed: arguments.seed, cases, packets: None, flavour, workers: arguments.workers };
+    let found = Mutex::new(Vec::new());
+    let ran = random::run(&options, |index, file, run| {
+        let differences = match emulator::run(file) {
+            Ok(ours) => compare::runs(file, run, &ours),
+            Err(Refused::NotEmulated(what)) => {
+                println!("case {index}: not emulated: {what}");
+                return;
+            }
+            Err(Refused::Failed(error)) => {
+                vec![Difference { at: "emulator".into(), kernel: "ran".into(), emulator: error }]
+            }
+        };
+        if !differences.is_empty() {
+            let mut found = found.lock().expect("no judge panics");
+            found.push((index, file.clone(), differences));
+        }
+    });
+    let found = found.into_inner().expect("no judge panics");
+    for (index, file, differences) in found.iter().take(arguments.show) {
+        println!("seed {} case {index} differs:", arguments.seed);
+        differences.iter().for_each(|difference| println!("  {difference}"));
+        let small = minimise::minimise(file);
+        if let Some(differences) = minimise::differences(&small) {
+            println!("minimised:");
+            differences.iter().for_each(|difference| println!("  {difference}"));
+        }
+        print!("{}", case::to_text(&small));
+    }
+    match ran {
+        Ok(packets) => {
+            println!("{packets} packets, {} cases differ", found.len());
+            found.len()
+        }
+        Err(error) => {
+            eprintln!("conformance: {error}");
+            1
+        }
+    }
 }
 
 /// Stores every hand-written case; returns how many could not be recorded.
@@ -64,13 +137,14 @@ fn write(again: bool) -> usize {
     failed
 }
 
-/// Compares the kernel with its own recorded answers; returns how many cases differ.
-fn confirm(files: Vec<PathBuf>) -> usize {
-    let files = if files.is_empty() { case::list(&case::folder()).unwrap_or_default() } else { files };
+/// Compares an arm with the recorded answers; returns how many cases differ.
+fn against_recorded(files: &[PathBuf], arm: fn(&case::CaseFile) -> Result<case::Run, String>) -> usize {
+    let files =
+        if files.is_empty() { case::list(&case::folder()).unwrap_or_default() } else { files.to_vec() };
     let mut failed = 0;
     for path in &files {
         let differences = case::load(path).and_then(|file| {
-            let run = kernel::run(&file)?;
+            let run = arm(&file)?;
             let recorded = file.recorded.as_ref().ok_or("nothing is recorded")?;
             Ok(compare::runs(&file, &recorded.run, &run))
         });

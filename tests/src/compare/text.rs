@@ -1,5 +1,6 @@
 //! Compares the output of the `show` commands.
 
+use super::packet::class;
 use super::{Difference, Ports, differ};
 
 /// Remaining seconds may differ by this much: a run takes real time, and the tools round down.
@@ -72,6 +73,11 @@ fn entries(command: &str, kernel: &str, emulator: &str, ports: &Ports, found: &m
             ours.remove(index);
             continue;
         }
+        // A drawn port of a packet that did not leave the node shows only here.
+        if let Some(index) = ours.iter().position(|other| entry.drawn_like(other, ports)) {
+            ours.remove(index);
+            continue;
+        }
         // The nearest line makes the report readable: same addresses, else none.
         let near = ours.iter().position(|other| other.tuple() == entry.tuple());
         let other = near.map(|index| ours.remove(index).text()).unwrap_or_else(|| "no such line".into());
@@ -114,6 +120,30 @@ impl Entry {
             translate(&mut words, ports);
         }
         Some(Entry { key: words, seconds })
+    }
+
+    /// Whether the two differ only in the port or id that source NAT drew, of the same class on both arms, and not
+    /// the one that was sent.
+    fn drawn_like(&self, other: &Entry, ports: &Ports) -> bool {
+        let places = |entry: &Entry| {
+            let named = |names: [&str; 2]| {
+                let found = entry
+                    .key
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, word)| names.iter().any(|name| word.starts_with(name)));
+                found
+                    .filter_map(|(at, word)| Some((at, word.split_once('=')?.1.parse::<u16>().ok()?)))
+                    .collect::<Vec<_>>()
+            };
+            let (sent, drawn) = (named(["sport=", "id="]), named(["dport=", "id="]));
+            Some((sent.first()?.1, *drawn.last()?))
+        };
+        let (Some((sent, theirs)), Some((_, ours))) = (places(self), places(other)) else { return false };
+        let mut key = other.key.clone();
+        key[ours.0].clone_from(&self.key[theirs.0]);
+        let drawn = !ports.seen(theirs.1) && theirs.1 != sent && ours.1 != sent && theirs.0 == ours.0;
+        drawn && class(theirs.1) == class(ours.1) && key == self.key && close(self.seconds, other.seconds)
     }
 
     fn tuple(&self) -> Vec<&String> {

@@ -114,6 +114,21 @@ pub(super) fn cases() -> Vec<Named> {
             .packets(PING),
     );
     found.push(
+        case("eval/both-flavours-nft-first", "of tables at equal priority the one loaded last is asked first")
+            .restore("iptables-nft", "*filter\n-A FORWARD\n*nat\n-A PREROUTING -j ACCEPT")
+            .restore("iptables-legacy", "*filter\n-A FORWARD -s 10.1.0.3/32 -j DROP\n*nat\n-A PREROUTING -s 10.1.0.2/32 -j DNAT --to-destination 10.2.0.3")
+            .packets(PING),
+    );
+    found.push(
+        case(
+            "eval/both-flavours-nat",
+            "nat rules of both flavours: the dispatcher stops at the first mapping",
+        )
+        .restore("iptables-legacy", "*nat\n-A PREROUTING -j DNAT --to-destination 10.2.0.3")
+        .restore("iptables-nft", "*nat\n-A PREROUTING -s 10.1.0.2/32 -j DNAT --to-destination 10.2.0.4")
+        .packets(PING),
+    );
+    found.push(
         case("eval/noflush", "--noflush empties only the chains that are named")
             .run("iptables-legacy-restore", "*filter\n:A - [0:0]\n:B - [0:0]\n-A FORWARD -j A\n-A A -s 10.1.0.2/32\n-A B -j DROP\nCOMMIT\n")
             .run("iptables-legacy-restore --noflush", "*filter\n:A - [0:0]\n-A A -s 10.1.0.3/32\n-A FORWARD -j B\nCOMMIT\n")

@@ -138,7 +138,6 @@ const CASES: &[(&str, &[&str])] = &[
         "ecn",
         &["-p tcp -m ecn --ecn-ip-ect 3", "-p tcp -m ecn ! --ecn-ip-ect 0", "-p tcp -m ecn --ecn-tcp-ece"],
     ),
-    ("mac", &["P:-m mac --mac-source 02:00:00:00:99:99", "P:-m mac ! --mac-source 02:00:00:00:99:99"]),
     (
         "iprange",
         &[
@@ -261,6 +260,11 @@ pub(super) fn cases() -> Vec<Named> {
             case(&format!("match/{name}"), &purpose).rules(&text).packets(MIXED)
         })
         .collect();
+    found.push(
+        case("match/mac-given", "match mac on frames of two hosts")
+            .rules("*mangle\n-A PREROUTING -m mac --mac-source 02:00:00:00:99:99\n-A PREROUTING -m mac ! --mac-source 02:00:00:00:99:99\n-A FORWARD -m mac --mac-source 02:00:00:00:99:98")
+            .packets("c0 udp 10.1.0.2:5 > 10.2.0.2:6 mac=02:00:00:00:99:99\nc0 udp 10.1.0.2:5 > 10.2.0.2:6 mac=02:00:00:00:99:98"),
+    );
     found.extend(sets());
     found.push(
         case("match/icmp6", "match icmp6 and IPv6 header fields")

@@ -65,6 +65,10 @@ fn transport(seen: &mut Seen, protocol: u8, bytes: &[u8], length: usize, depth: 
     if seen.fragment.is_some_and(|offset| offset != 0) {
         return;
     }
+    // A header cut short has no fields, except in a quoted packet, where eight bytes are enough.
+    if depth == 0 && (protocol == 6 && length < 20 || protocol == 17 && length < 8) {
+        return;
+    }
     match protocol {
         6 => {
             seen.sport = word(0);

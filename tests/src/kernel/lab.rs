@@ -39,6 +39,14 @@ const BASELINE: &[(&str, &str)] = &[
     ("net.ipv6.conf.default.mldv2_unsolicited_report_interval", "1"),
 ];
 
+/// Settings of the connection tracker that random cases vary, with the kernel's defaults.
+const TRACKER_DEFAULTS: &[(&str, &str)] = &[
+    ("net.netfilter.nf_conntrack_tcp_be_liberal", "0"),
+    ("net.netfilter.nf_conntrack_tcp_ignore_invalid_rst", "0"),
+    ("net.netfilter.nf_conntrack_tcp_loose", "1"),
+    ("net.netfilter.nf_conntrack_acct", "0"),
+];
+
 /// An IPv6 address makes its device report two multicast groups twice, a millisecond apart (`BASELINE`), from a
 /// kernel work queue; later they would count in the rules.
 const MULTICAST_REPORTS: Duration = Duration::from_millis(40);
@@ -130,14 +138,19 @@ impl Lab {
     }
 
     /// Sends one packet and returns everything that left the node because of it, with the local sender's error.
-    pub fn send(&mut self, input: &str, packet: &[u8]) -> Result<(Vec<Seen>, Option<String>), String> {
+    pub fn send(
+        &mut self,
+        input: &str,
+        mac: Option<[u8; 6]>,
+        packet: &[u8],
+    ) -> Result<(Vec<Seen>, Option<String>), String> {
         let mut refused = None;
         if input == "local" {
             if let Err(errno) = self.send_local(packet)? {
                 refused = Some(format!("{errno:?}"));
             }
         } else {
-            self.tap.inject(input, packet).map_err(|error| format!("{input}: {error}"))?;
+            self.tap.inject(input, mac, packet).map_err(|error| format!("{input}: {error}"))?;
         }
         Ok((self.settle()?, refused))
     }
@@ -154,10 +167,24 @@ impl Lab {
             + ipv6_delivered(&read("/proc/thread-self/net/snmp6")?))
     }
 
-    /// `conntrack -S` summed over the processors.
+    /// The counters of `conntrack -S`, summed over the processors.
     pub fn counters(&self) -> Result<BTreeMap<String, i64>, String> {
-        let text = self.tool("conntrack", &["-S"], "")?.expect_success("conntrack -S")?;
-        Ok(crate::kernel::run::sum_counters(&text))
+        let _inside = self.enter()?;
+        Ok(statistics(&read("/proc/thread-self/net/stat/nf_conntrack")?))
+    }
+
+    /// Sets what a case may set differently from the one before: the connection tracker's settings.
+    pub fn settings(&self, node: &Node) -> Result<(), String> {
+        let _inside = self.enter()?;
+        for (name, value) in TRACKER_DEFAULTS {
+            set_sysctl(name, node.sysctls.get(*name).map_or(*value, String::as_str))?;
+        }
+        Ok(())
+    }
+
+    /// Forgets all connections, so that the next case starts as in a fresh node.
+    pub fn forget(&self) -> Result<(), String> {
+        self.tool("conntrack", &["-F"], "")?.expect_success("conntrack -F").map(|_| ())
     }
 
     fn send_local(&self, packet: &[u8]) -> Result<Result<usize, Errno>, String> {
@@ -293,6 +320,28 @@ fn listen(node: &Node) -> Result<Vec<Listener>, String> {
         listening.push(opened.map_err(|error| format!("listen {entry}: {error}"))?);
     }
     Ok(listening)
+}
+
+/// The columns of `/proc/net/stat/nf_conntrack` that `conntrack -S` prints, under the names it prints. The file
+/// costs no process.
+fn statistics(text: &str) -> BTreeMap<String, i64> {
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
+    let mut sums = BTreeMap::new();
+    for line in lines {
+        for (name, value) in names.iter().zip(line.split_whitespace()) {
+            let name = match *name {
+                "clashres" => "clash_resolve",
+                "icmp_error" => "error",
+                "chainlength" => "chaintoolong",
+                "found" | "invalid" | "insert" | "insert_failed" | "drop" | "early_drop"
+                | "search_restart" => name,
+                _ => continue,
+            };
+            *sums.entry(name.to_string()).or_insert(0) += i64::from_str_radix(value, 16).unwrap_or(0);
+        }
+    }
+    sums
 }
 
 fn ipv4_delivered(text: &str) -> u64 {

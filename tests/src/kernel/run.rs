@@ -44,7 +44,10 @@ impl<'lab> Session<'lab> {
     /// Runs the set-up commands and starts the clock.
     pub fn start(lab: &'lab mut Lab, setup: &[Setup]) -> Result<Session<'lab>, String> {
         for step in setup {
-            lab.line(&step.run, &step.stdin)?.expect_success(&step.run)?;
+            let output = lab.line(&step.run, &step.stdin)?;
+            output
+                .expect_success(&step.run)
+                .map_err(|error| format!("{error}\n{}", numbered(&step.stdin)))?;
         }
         let before = lab.counters()?;
         lab.settle()?;
@@ -55,8 +58,9 @@ impl<'lab> Session<'lab> {
     pub fn send(&mut self, packet: &Packet) -> Result<&Answer, String> {
         self.clock.wait_until(packet.at_ms);
         let bytes = build(packet)?;
+        let mac = packet.mac.as_deref().map(read_mac).transpose()?;
         let delivered = self.lab.delivered()?;
-        let (emitted, error) = self.lab.send(&packet.input, &bytes)?;
+        let (emitted, error) = self.lab.send(&packet.input, mac, &bytes)?;
         let delivered = self.lab.delivered()? > delivered;
         self.answers.push(Answer { emitted, delivered, error });
         Ok(self.answers.last().expect("one was just pushed"))
@@ -81,6 +85,16 @@ impl<'lab> Session<'lab> {
         }
         Ok(Run { packets: self.answers, show: texts, counters })
     }
+}
+
+/// The text with line numbers, for a tool that names one.
+fn numbered(text: &str) -> String {
+    text.lines().enumerate().map(|(at, line)| format!("{:4} {line}\n", at + 1)).collect()
+}
+
+fn read_mac(text: &str) -> Result<[u8; 6], String> {
+    let bytes: Vec<u8> = text.split(':').filter_map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
+    bytes.try_into().map_err(|_| format!("{text:?} is not a MAC address"))
 }
 
 /// Adds up the per-processor lines of `conntrack -S`.

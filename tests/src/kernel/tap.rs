@@ -76,9 +76,10 @@ impl Tap {
         };
         for (name, far) in devices {
             let near = node_links.get(name).ok_or_else(|| missing(name))?;
-            tap.devices.insert(near.ifindex(), name.clone());
             tap.wait_for(name, near, true)?;
             if let Some(far) = far {
+                // What goes into a dummy device has not left the node.
+                tap.devices.insert(near.ifindex(), name.clone());
                 let wire = *wire_links.get(far).ok_or_else(|| missing(far))?;
                 let node_mac = near.addr().unwrap_or_default();
                 tap.wait_for(name, &wire, false)?;
@@ -89,12 +90,13 @@ impl Tap {
     }
 
     /// Puts an IP packet on the wire towards a device of the node.
-    pub(super) fn inject(&self, device: &str, packet: &[u8]) -> io::Result<()> {
+    /// `mac` is the source of the frame; the wire's own when absent.
+    pub(super) fn inject(&self, device: &str, mac: Option<[u8; 6]>, packet: &[u8]) -> io::Result<()> {
         let port =
             self.ports.get(device).ok_or_else(|| io::Error::other(format!("no wire leads to {device:?}")))?;
         let version = packet.first().map_or(4, |byte| byte >> 4);
         let mut frame = destination_mac(packet, port.node_mac).to_vec();
-        frame.extend_from_slice(&port.wire.addr().unwrap_or_default());
+        frame.extend_from_slice(&mac.or(port.wire.addr()).unwrap_or_default());
         frame.extend_from_slice(if version == 6 { &[0x86, 0xdd] } else { &[0x08, 0x00] });
         frame.extend_from_slice(packet);
         sendto(self.inject.as_raw_fd(), &frame, &port.wire, MsgFlags::empty())?;

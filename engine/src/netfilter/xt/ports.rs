@@ -18,6 +18,17 @@ impl PortTest {
         self.low == 0 && self.high == u16::MAX
     }
 
+    /// What iptables-nft makes of it: it stores `! --dport 0:80` as "greater than 80" and reads that back as a
+    /// plain range.
+    pub const fn read_back_by_nft(self) -> Self {
+        match self {
+            Self { low: 0, high, inverted: true } if high > 0 && high < u16::MAX => {
+                Self { low: high + 1, high: u16::MAX, inverted: false }
+            }
+            other => other,
+        }
+    }
+
     /// The only port that passes, if it is one.
     pub const fn exact(self) -> Option<u16> {
         if self.low == self.high && !self.inverted { Some(self.low) } else { None }

@@ -704,7 +704,10 @@ impl<'w> Reader<'_, 'w> {
             let Loaded { kind, name, span, opts, spans } = loaded;
             let parsed = Parsed { family: self.cx.family, table: &table, chain: &chain, proto, opts };
             let read = match kind {
-                Kind::Match(entry) => (entry.parse)(&parsed).map(|m| {
+                Kind::Match(entry) => (entry.parse)(&parsed).map(|mut m| {
+                    if self.cx.flavour == Flavour::Nft {
+                        read_back_by_nft(&mut m);
+                    }
                     if let Match::NotEmulated(m) = &m {
                         self.out.verbatim.push((format!("-m {} {}", m.name, m.text), span));
                     }
@@ -920,4 +923,15 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// iptables-nft stores tcp and udp as native expressions and prints what it makes of them.
+fn read_back_by_nft(m: &mut Match) {
+    let (sport, dport) = match m {
+        Match::Tcp(tcp) => (&mut tcp.sport, &mut tcp.dport),
+        Match::Udp(udp) => (&mut udp.sport, &mut udp.dport),
+        _ => return,
+    };
+    *sport = sport.read_back_by_nft();
+    *dport = dport.read_back_by_nft();
 }

@@ -1,0 +1,304 @@
+//! Random traffic: a few flows whose two ends mostly behave, and sometimes do not.
+
+use super::matches::PORTS;
+use super::{Family, Rng};
+use crate::case::{Answer, Link};
+use crate::frame::{Seen, build};
+use crate::replay::{Packet, Protocol};
+use crate::script::quoting_bytes;
+
+/// At most this many flows at once: later packets then belong to known ones.
+const FLOWS: usize = 4;
+
+/// Routers quote at least the header and eight bytes, hosts as much as fits; this much shows both.
+const QUOTED_BYTES: usize = 128;
+
+/// One conversation as its two ends see it.
+#[derive(Debug, Clone)]
+struct Flow {
+    packet: Packet,
+    /// What the far end received last, and by which packet of the case.
+    received: Option<(usize, Seen)>,
+    /// What the near end received last.
+    answered: Option<Seen>,
+    /// Next sequence number of each end.
+    near: u32,
+    far: u32,
+    step: u32,
+}
+
+/// All flows of a case.
+#[derive(Debug)]
+pub(super) struct Traffic {
+    family: Family,
+    flows: Vec<Flow>,
+    at_ms: u64,
+    /// Which flow the last packet belonged to, and whether it came from the near end.
+    last: Option<(usize, bool)>,
+}
+
+impl Traffic {
+    pub(super) fn new(family: Family) -> Traffic {
+        Traffic { family, flows: Vec::new(), at_ms: 0, last: None }
+    }
+
+    /// The next packet, number `index`, with the fields that must be taken from earlier answers.
+    pub(super) fn next(&mut self, rng: &mut Rng, index: usize) -> (Packet, Vec<Link>) {
+        // A pause past the two seconds of a UDP stream, rarely: it costs real time.
+        if index > 0 && rng.one_in(800) {
+            self.at_ms += 2100;
+        }
+        if self.flows.len() < FLOWS && (self.flows.is_empty() || rng.one_in(5)) {
+            let flow = self.open(rng);
+            self.flows.push(flow);
+        }
+        let number = rng.below(self.flows.len() as u64) as usize;
+        let far_side = self.flows[number].received.is_some() && rng.one_in(2);
+        self.last = Some((number, !far_side));
+        let at_ms = self.at_ms;
+        let flow = &mut self.flows[number];
+        let (mut packet, links) =
+            if far_side { flow.far_end(rng, index) } else { (flow.near_end(rng), Vec::new()) };
+        packet.at_ms = at_ms;
+        if packet.raw_hex.is_none() {
+            if rng.one_in(15) {
+                packet.ttl = Some(*rng.pick(&[1, 2, 3, 255]));
+            }
+            if rng.one_in(10) {
+                packet.tos = Some(*rng.pick(&[8, 0x10, 184, 3]));
+            }
+        }
+        (packet, links)
+    }
+
+    /// Remembers what came out.
+    pub(super) fn learn(&mut self, sent: &Packet, answer: &Answer, index: usize) {
+        let Some((number, near)) = self.last else { return };
+        let flow = &mut self.flows[number];
+        // What the node made itself (RST, ICMP error, echo reply, SYN-ACK) is no delivery to the other end.
+        let carried = answer.emitted.iter().find(|seen| {
+            !answer.delivered
+                && seen.quoted.is_none()
+                && Some(seen.len) == sent.len.or(Some(0))
+                && seen.flags == sent.flags
+        });
+        let Some(seen) = carried else { return };
+        if near {
+            flow.received = Some((index, seen.clone()));
+        } else {
+            flow.answered = Some(seen.clone());
+        }
+    }
+
+    fn open(&mut self, rng: &mut Rng) -> Flow {
+        let four = self.family == Family::V4;
+        let (clients, servers, own, remote) = if four {
+            (
+                ["10.1.0.2", "10.1.0.3"],
+                ["10.2.0.2", "10.2.0.3"],
+                ["10.1.0.1", "10.2.0.1"],
+                ["10.96.0.1", "10.96.0.2", "203.0.113.9"],
+            )
+        } else {
+            (
+                ["fd00:1::2", "fd00:1::3"],
+                ["fd00:2::2", "fd00:2::3"],
+                ["fd00:1::1", "fd00:2::1"],
+                ["fd96::1", "fd96::2", "2001:db8::9"],
+            )
+        };
+        let mut packet =
+            Packet { input: "c0".into(), src: rng.pick(&clients).to_string(), ..Packet::default() };
+        match rng.below(10) {
+            0 => {
+                packet.input = "local".into();
+                packet.src = rng.pick(&own).to_string();
+            }
+            1 | 2 => {
+                packet.input = "s0".into();
+                packet.src = rng.pick(&servers).to_string();
+            }
+            _ => {}
+        }
+        packet.dst = match rng.below(8) {
+            0 | 1 if packet.input != "local" => rng.pick(&own).to_string(),
+            0..=3 => rng.pick(if packet.input == "s0" { &clients } else { &servers }).to_string(),
+            _ => rng.pick(&remote).to_string(),
+        };
+        let icmp = if four { "icmp" } else { "icmpv6" };
+        let proto = *rng.pick(&["tcp", "tcp", "tcp", "tcp", "tcp", "udp", "udp", "udp", icmp, "99"]);
+        packet.proto = Some(proto.parse().map_or_else(|_| Protocol::Name(proto.into()), Protocol::Number));
+        match proto {
+            "tcp" | "udp" => {
+                packet.sport = Some(*rng.pick(&[40000, 40000, 40001, 300, 700, 1023]));
+                packet.dport = Some(*rng.pick(&PORTS));
+            }
+            "99" => packet.len = Some(20),
+            _ => {
+                packet.icmp_id = Some(*rng.pick(&[7, 7, 8]));
+                packet.icmp_type = Some(if four { 8 } else { 128 });
+            }
+        }
+        let near = *rng.pick(&[1000, 1000, 4_294_967_290, 2_147_483_640]);
+        Flow { packet, received: None, answered: None, near, far: 500_000, step: 0 }
+    }
+}
+
+impl Flow {
+    fn is(&self, proto: &str) -> bool {
+        self.packet.proto == Some(Protocol::Name(proto.into()))
+    }
+
+    /// The near end speaks.
+    fn near_end(&mut self, rng: &mut Rng) -> Packet {
+        let mut packet = self.packet.clone();
+        if self.is("tcp") {
+            let heard = self.answered.is_some();
+            self.segment(rng, &mut packet, true, heard);
+        } else if packet.icmp_type.is_some() {
+            packet.icmp_seq = Some(self.step as u16);
+            packet.len = Some(*rng.pick(&[0, 8, 56]));
+        } else {
+            packet.len = Some(*rng.pick(&[1, 4, 20, 500]));
+        }
+        self.step += 1;
+        packet
+    }
+
+    /// The far end speaks: it answers what it received.
+    fn far_end(&mut self, rng: &mut Rng, index: usize) -> (Packet, Vec<Link>) {
+        let (from, seen) = self.received.clone().expect("asked only then");
+        let mut packet = Packet {
+            input: seen.dev.clone(),
+            src: seen.dst.clone(),
+            dst: seen.src.clone(),
+            proto: self.packet.proto.clone(),
+            sport: seen.dport,
+            dport: seen.sport,
+            ..Packet::default()
+        };
+        let mut links = Vec::new();
+        let drawn = seen.sport != self.packet.sport || seen.icmp_id != self.packet.icmp_id;
+        if rng.one_in(8)
+            && !drawn
+            && let Some(error) = error(rng, &packet, &seen)
+        {
+            return (error, links);
+        }
+        if drawn && seen.sport.is_some() {
+            packet.dport = Some(0);
+            links.push(Link { packet: index, set: "dport".into(), from, field: "sport".into(), add: 0 });
+        }
+        if self.is("tcp") {
+            self.segment(rng, &mut packet, false, true);
+        } else if self.packet.icmp_type.is_some() {
+            packet.icmp_type = Some(if self.is("icmp") { 0 } else { 129 });
+            packet.icmp_id = seen.icmp_id;
+            packet.icmp_seq = seen.icmp_seq;
+            packet.len = Some(seen.len);
+            if drawn {
+                links.push(Link {
+                    packet: index,
+                    set: "icmp_id".into(),
+                    from,
+                    field: "icmp_id".into(),
+                    add: 0,
+                });
+            }
+        } else {
+            packet.len = Some(*rng.pick(&[1, 30, 200]));
+        }
+        (packet, links)
+    }
+
+    /// Fills in a TCP segment: mostly the next one of a well-behaved connection.
+    fn segment(&mut self, rng: &mut Rng, packet: &mut Packet, near: bool, heard: bool) {
+        let (own, peer) = if near { (self.near, self.far) } else { (self.far, self.near) };
+        let opened = if near { self.step > 0 && heard } else { self.far != 500_000 };
+        let flags = if !opened {
+            if near { "S" } else { "SA" }
+        } else {
+            *rng.pick(&["A", "A", "A", "PA", "PA", "PA", "FA", "FA", "R", "RA"])
+        };
+        let mut seq = own;
+        let mut ack = if flags.contains('A') { peer } else { 0 };
+        let mut flags = flags.to_string();
+        let length: u16 = if flags == "PA" { *rng.pick(&[1, 10, 500, 1400]) } else { 0 };
+        let mut odd = false;
+        if rng.one_in(6) {
+            odd = true;
+            match rng.below(8) {
+                0 => {
+                    flags = rng
+                        .pick(&["", "F", "SF", "SR", "S", "SA", "R", "RA", "FPU", "U", "AU", "SP", "SEC"])
+                        .to_string()
+                }
+                1 => seq = seq.wrapping_sub(*rng.pick(&[1, 10, 1000, 70_000, 200_000])),
+                2 => seq = seq.wrapping_add(*rng.pick(&[1, 10, 1000, 30_000, 66_000, 10_000_000])),
+                3 => ack = ack.wrapping_add(*rng.pick(&[1, 100, 66_000, 500_000])),
+                4 => ack = ack.wrapping_sub(*rng.pick(&[1, 100, 66_000, 100_000])),
+                5 => flags = "S".into(),
+                6 => flags = "A".into(),
+                _ => seq = 0,
+            }
+        }
+        packet.win = Some(*rng.pick(&[64240, 64240, 64240, 502, 502, 0, 100]));
+        if flags.contains('S') {
+            packet.win = Some(64240);
+            packet.mss = rng.pick(&[Some(1460), Some(536), None]).to_owned();
+            packet.wscale = rng.pick(&[Some(7), Some(0), None]).to_owned();
+            packet.sack_ok = rng.one_in(2).then_some(true);
+        }
+        if !odd {
+            let syn_fin = u32::from(flags.contains('S')) + u32::from(flags.contains('F'));
+            let next = own.wrapping_add(u32::from(length) + syn_fin);
+            // A repeated packet now and then.
+            if !rng.one_in(8) || flags.contains('S') {
+                if near { self.near = next } else { self.far = next }
+            }
+        }
+        if near && flags == "S" && !odd && self.step > 0 && rng.one_in(2) {
+            // Sent again unchanged.
+            self.near = own;
+        }
+        packet.flags = Some(flags);
+        packet.seq = Some(seq);
+        packet.ack = Some(ack);
+        packet.len = Some(length);
+    }
+}
+
+/// An ICMP error about what was received, from the host that received it.
+fn error(rng: &mut Rng, packet: &Packet, seen: &Seen) -> Option<Packet> {
+    let proto: Protocol =
+        seen.proto.parse().map_or_else(|_| Protocol::Name(seen.proto.clone()), Protocol::Number);
+    let inner = Packet {
+        src: seen.src.clone(),
+        dst: seen.dst.clone(),
+        proto: Some(proto),
+        sport: seen.sport,
+        dport: seen.dport,
+        flags: seen.flags.clone(),
+        seq: seen.seq,
+        ack: seen.ack,
+        win: seen.win,
+        len: Some(seen.len),
+        ttl: Some(seen.ttl),
+        icmp_type: seen.icmp_type,
+        icmp_code: seen.icmp_code,
+        icmp_id: seen.icmp_id,
+        icmp_seq: seen.icmp_seq,
+        ..Packet::default()
+    };
+    let six = seen.src.contains(':');
+    let kinds: &[(u8, u8)] = if six {
+        &[(1, 4), (1, 0), (3, 0), (2, 0)]
+    } else {
+        &[(3, 3), (3, 1), (3, 0), (11, 0), (3, 4), (12, 0), (4, 0)]
+    };
+    let (kind, code) = *rng.pick(kinds);
+    let outer = Packet { icmp_type: Some(kind), icmp_code: Some(code), ..packet.clone() };
+    let mut inner = build(&inner).ok()?;
+    inner.truncate(QUOTED_BYTES);
+    quoting_bytes(outer, &inner).ok()
+}

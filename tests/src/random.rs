@@ -1,0 +1,63 @@
+//! Runs random cases through the kernel, many a lab, and hands each to a judge.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::case::{CaseFile, Run};
+use crate::generate::{Family, Flavour, Plan};
+use crate::kernel::Lab;
+
+/// A lab keeps what no tool can reset (route exceptions, socket caches); after this many cases it is rebuilt.
+const CASES_A_LAB: u32 = 100;
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub seed: u64,
+    /// First case number, and the number behind the last.
+    pub cases: std::ops::Range<u64>,
+    /// Stop after this many packets, if given.
+    pub packets: Option<u64>,
+    pub flavour: Flavour,
+    /// Labs side by side.
+    pub workers: usize,
+}
+
+/// Runs every case; `judge` sees each with its number and the kernel's answers. Returns the packets sent.
+pub fn run(options: &Options, judge: impl Fn(u64, &CaseFile, &Run) + Sync) -> Result<u64, String> {
+    let next = AtomicU64::new(options.cases.start);
+    let sent = AtomicU64::new(0);
+    let worker = || -> Result<(), String> {
+        let mut labs: BTreeMap<Family, (Lab, u32)> = BTreeMap::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let enough = options.packets.is_some_and(|packets| sent.load(Ordering::Relaxed) >= packets);
+            if index >= options.cases.end || enough {
+                return Ok(());
+            }
+            let plan = Plan::new(options.seed, index, options.flavour);
+            let family = plan.family;
+            labs.retain(|_, (_, used)| *used < CASES_A_LAB);
+            let (lab, used) = match labs.entry(family) {
+                std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
+                std::collections::btree_map::Entry::Vacant(entry) => {
+                    entry.insert((Lab::build(&plan.node)?, 0))
+                }
+            };
+            *used += 1;
+            lab.settings(&plan.node)?;
+            let (file, answers) = plan.perform(lab).map_err(|error| format!("case {index}: {error}"))?;
+            lab.forget()?;
+            sent.fetch_add(answers.packets.len() as u64, Ordering::Relaxed);
+            judge(index, &file, &answers);
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..options.workers).map(|_| scope.spawn(worker)).collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|_| Err("a worker panicked".into())))
+            .collect::<Result<Vec<()>, String>>()
+    })?;
+    Ok(sent.load(Ordering::Relaxed))
+}

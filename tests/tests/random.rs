@@ -1,0 +1,51 @@
+//! Random rulesets and packets: this machine's kernel and the emulator agree.
+
+use std::sync::Mutex;
+
+use chainwalk_tests::emulator::{self, Refused};
+use chainwalk_tests::generate::Flavour;
+use chainwalk_tests::{case, compare, kernel, minimise, random};
+
+/// Packets a flavour (issue 3: 2,000 in all).
+const PACKETS: u64 = 1000;
+const SEED: u64 = 20_261_129;
+
+fn agree(flavour: Flavour) {
+    if let Some(reason) = kernel::unavailable() {
+        println!("skipped: {reason}");
+        return;
+    }
+    let options =
+        random::Options { seed: SEED, cases: 0..u64::MAX, packets: Some(PACKETS), flavour, workers: 2 };
+    let different = Mutex::new(Vec::new());
+    let packets = random::run(&options, |index, file, run| {
+        let found = match emulator::run(file) {
+            Ok(ours) => compare::runs(file, run, &ours).iter().map(ToString::to_string).collect(),
+            Err(Refused::NotEmulated(_)) => Vec::new(),
+            Err(Refused::Failed(why)) => vec![why],
+        };
+        if !found.is_empty() {
+            different.lock().expect("no judge panics").push((index, file.clone(), found.join("\n")));
+        }
+    })
+    .expect("the kernel runs every case");
+    println!("{packets} random packets, {flavour:?}, seed {SEED}");
+    let different = different.into_inner().expect("no judge panics");
+    if let Some((index, file, found)) = different.first() {
+        let small = case::to_text(&minimise::minimise(file));
+        panic!(
+            "seed {SEED}, {flavour:?}, case {index} of {} that differ:\n{found}\n{small}",
+            different.len()
+        );
+    }
+}
+
+#[test]
+fn legacy_rules() {
+    agree(Flavour::Legacy);
+}
+
+#[test]
+fn nft_rules() {
+    agree(Flavour::Nft);
+}
