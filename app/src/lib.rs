@@ -21,3 +21,6 @@ pub mod home;
 pub mod lesson;
 pub mod shell;
 pub mod trace;
+
+#[cfg(all(test, target_arch = "wasm32"))]
+wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

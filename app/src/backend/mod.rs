@@ -3,7 +3,7 @@
 //! Owns: run numbers, who waits for which answer, and cancelling. One `Backend` carries messages; the worker
 //! is one, the main-thread twin (feature `main-thread`) is the other. Components see only [`Engine`].
 
-#[cfg(feature = "main-thread")]
+#[cfg(any(test, feature = "main-thread"))]
 mod inline;
 mod worker;
 
@@ -16,7 +16,7 @@ use yew::Callback;
 
 use crate::protocol::{Envelope, PROTOCOL, Request, Response, RunId};
 
-#[cfg(feature = "main-thread")]
+#[cfg(any(test, feature = "main-thread"))]
 pub use inline::InlineBackend;
 pub use worker::WorkerBackend;
 
@@ -198,3 +198,6 @@ impl Inner {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(all(test, target_arch = "wasm32"))]
+mod browser_tests;

@@ -53,8 +53,8 @@ fn say(scope: &DedicatedWorkerGlobalScope, run: RunId, body: Response) {
     let _ = scope.post_message_with_transfer(&bytes, &Array::of1(&bytes.buffer()));
 }
 
-/// The text beside a message. Bytes that are not UTF-8 become U+FFFD, which the ruleset reader reports by place.
-fn attached_text(value: &JsValue) -> Result<Option<String>, String> {
+/// The text beside a message; a sentence when it cannot be read. Bytes that are not UTF-8 become U+FFFD, which the ruleset reader reports by place.
+pub fn attached_text(value: &JsValue) -> Result<Option<String>, String> {
     if let Some(text) = value.dyn_ref::<JsString>() {
         return Ok(Some(String::from(text)));
     }

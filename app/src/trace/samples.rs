@@ -13,6 +13,7 @@ pub(super) struct Sample {
     pub(super) packet: &'static str,
     pub(super) addresses: &'static [&'static str],
     pub(super) routes: &'static [&'static str],
+    pub(super) sysctls: &'static [&'static str],
 }
 
 /// The samples, in the order they are offered.
@@ -31,6 +32,7 @@ pub(super) const SAMPLES: [Sample; 4] = [
             "10.244.1.10/32=@veth10",
             "10.244.1.3/32=@veth3",
         ],
+        sysctls: &["net.ipv4.ip_forward=1"],
     },
     Sample {
         name: "Docker host",
@@ -40,6 +42,7 @@ pub(super) const SAMPLES: [Sample; 4] = [
         packet: "tcp 198.51.100.24:50112 > 203.0.113.20:8080 in eth0",
         addresses: &["eth0=203.0.113.20/24", "docker0=172.17.0.1/16"],
         routes: &["default=203.0.113.1@eth0"],
+        sysctls: &["net.ipv4.ip_forward=1"],
     },
     Sample {
         name: "plain server",
@@ -49,6 +52,7 @@ pub(super) const SAMPLES: [Sample; 4] = [
         packet: "tcp 198.51.100.24:44210 > 203.0.113.20:5432 in eth0",
         addresses: &["eth0=203.0.113.20/24"],
         routes: &["default=203.0.113.1@eth0"],
+        sysctls: &[],
     },
     Sample {
         name: "IPv6 firewall",
@@ -58,6 +62,7 @@ pub(super) const SAMPLES: [Sample; 4] = [
         packet: "tcp [2001:db8:ffff::9]:39000 > [2001:db8:1:2::80]:22 in wan0",
         addresses: &["wan0=2001:db8:0:1::2/64", "lan0=2001:db8:1:2::1/64"],
         routes: &["default=2001:db8:0:1::1@wan0"],
+        sysctls: &["net.ipv6.conf.all.forwarding=1"],
     },
 ];
 
@@ -71,10 +76,61 @@ impl Sample {
             facts: NodeFacts {
                 addresses: owned(self.addresses),
                 routes: owned(self.routes),
+                sysctls: owned(self.sysctls),
                 ..NodeFacts::default()
             },
             rules: self.rules.to_owned(),
             ..SharedState::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SAMPLES;
+    use crate::host::Session;
+    use crate::protocol::{Follow, Request, Response};
+
+    /// Loads and traces a sample as the page does; the outcome words of the packet, its reply and one more.
+    fn outcomes(at: usize) -> Vec<&'static str> {
+        let state = SAMPLES[at].state();
+        let mut session = Session::default();
+        let mut ask = |request, text: Option<String>| {
+            let mut answers = Vec::new();
+            session.handle(request, text, &mut |answer| answers.push(answer));
+            answers.pop().expect("every request is answered")
+        };
+        match ask(Request::Load { family: state.family }, Some(state.rules)) {
+            Response::Loaded(view) => {
+                assert_eq!(view.problems, [], "{}", SAMPLES[at].name);
+                assert_eq!(view.not_emulated, [], "{}", SAMPLES[at].name);
+            }
+            other => panic!("{}: {other:?}", SAMPLES[at].name),
+        }
+        let mut words = Vec::new();
+        let requests = [
+            Request::Trace { packet: state.packet, facts: state.facts },
+            Request::Follow(Follow::Reply),
+            Request::Follow(Follow::Again),
+        ];
+        for request in requests {
+            match ask(request, None) {
+                Response::Traced { trace, notes, .. } => {
+                    assert_eq!(notes, []);
+                    words.push(trace.verdict.outcome.word());
+                }
+                Response::Refused(_) => words.push("refused"),
+                other => panic!("{}: {other:?}", SAMPLES[at].name),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn samples_answer_their_question() {
+        assert_eq!(outcomes(0), ["forwarded", "forwarded", "forwarded"], "kube-proxy node");
+        assert_eq!(outcomes(1), ["forwarded", "forwarded", "forwarded"], "Docker host");
+        assert_eq!(outcomes(2), ["rejected", "refused", "rejected"], "plain server");
+        assert_eq!(outcomes(3), ["rejected", "refused", "rejected"], "IPv6 firewall");
     }
 }
