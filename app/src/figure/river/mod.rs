@@ -68,7 +68,8 @@ fn station(shown: &StationBox, props: &RiverProps, drawing: &Drawing) -> Html {
         html! { <text class={class} x={(shown.x + x).to_string()} y={(shown.y + y).to_string()}>{ text.to_owned() }</text> }
     };
     let body = html! {
-        <>
+        // The button's name says all of it.
+        <g aria-hidden="true">
             <rect class="station-box" x={shown.x.to_string()} y={shown.y.to_string()} width={shown.width.to_string()}
                 height={shown.height.to_string()} rx="6" />
             { text(10, 20, "station-title", &shown.title) }
@@ -84,7 +85,7 @@ fn station(shown: &StationBox, props: &RiverProps, drawing: &Drawing) -> Html {
                     </g>
                 }
             }) }
-        </>
+        </g>
     };
     let Some(step) = shown.first_step else {
         return html! { <g {class} aria-hidden="true" key={shown.id.clone()}>{ body }</g> };
