@@ -8,6 +8,7 @@ use yew::prelude::*;
 use super::moves;
 use super::outline::{count, grouped};
 use super::rule_list::RuleList;
+use super::step_list::StepList;
 use crate::backend::Engine;
 
 #[derive(Debug, Clone, PartialEq, Properties)]
@@ -18,12 +19,15 @@ pub struct ChainPanelProps {
     pub sent: u32,
     pub visit: Option<usize>,
     pub engine: Engine,
+    /// A step was chosen from the list; without it there is no list.
+    #[prop_or_default]
+    pub on_step: Option<Callback<usize>>,
 }
 
 /// See the module.
 #[component]
 pub fn ChainPanel(props: &ChainPanelProps) -> Html {
-    let ChainPanelProps { trace, step, sent, visit, engine } = props;
+    let ChainPanelProps { trace, step, sent, visit, engine, on_step } = props;
     let Some(at) = trace.steps.get(*step) else { return html! {} };
     let Some(station) = trace.stations.get(at.station as usize) else { return html! {} };
     let shown_visit = visit.and_then(|visit| trace.visits.get(visit).map(|shown| (visit, shown)));
@@ -34,7 +38,14 @@ pub fn ChainPanel(props: &ChainPanelProps) -> Html {
                 { stops(station, at.stop) }
             </div>
             { match shown_visit {
-                None => html! { <p class="chain-none muted">{ nothing(station, at.kind) }</p> },
+                None => html! {
+                    <>
+                        <p class="muted">{ nothing(station, at.kind) }</p>
+                        if let Some(on_step) = on_step {
+                            <StepList trace={trace.clone()} step={*step} on_step={on_step.clone()} />
+                        }
+                    </>
+                },
                 Some((visit, shown)) => {
                     let walked = moves::walked_at(trace, visit, *step);
                     let current = at.rule.as_ref().filter(|rule| rule.chain == shown.chain).map(|rule| rule.number);

@@ -32,6 +32,7 @@ mod row_pages;
 mod rule_list;
 mod rule_row;
 mod see;
+mod step_list;
 mod transport;
 mod verdict;
 mod why;

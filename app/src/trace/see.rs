@@ -29,10 +29,10 @@ pub(super) fn See(props: &DeskProps) -> Html {
                 let desk = desk.clone();
                 Callback::from(move |to| desk.act(Action::Move(to)))
             }} />
-            <River trace={trace.clone()} {step} {on_step} />
+            <River trace={trace.clone()} {step} on_step={on_step.clone()} />
             <div class="see-below">
                 <ChainPanel trace={trace.clone()} {step} sent={desk.state.shown as u32}
-                    visit={moves::visit_at(&trace, step)} engine={desk.engine.clone()} />
+                    visit={moves::visit_at(&trace, step)} engine={desk.engine.clone()} {on_step} />
                 <Now {trace} {step} />
             </div>
         </div>

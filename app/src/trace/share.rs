@@ -42,7 +42,7 @@ pub(super) fn Share(props: &DeskProps) -> Html {
                     <p class="share" role="status">
                         { if *copied { "Link copied and put into the address line" } else { "The link is in the address line" } }
                         { format!(", {} characters. It holds the ruleset; send it only to who may read that. ", grouped(link.len() as u64)) }
-                        <a href={format!("#/s/{link}")}>{ "The link" }</a>
+                        <a href={format!("#/s/{link}")}>{ "Open it" }</a>
                     </p>
                 },
                 LinkState::TooLong(link) => html! {

@@ -52,8 +52,6 @@ pub(super) struct StationBox {
     /// Step to go to; absent for a place off the way.
     pub(super) first_step: Option<usize>,
     pub(super) is_tab_stop: bool,
-    /// The station in words.
-    pub(super) says: String,
 }
 
 /// A way between two stations.
@@ -144,7 +142,9 @@ fn station(trace: &TraceView, place: Place, current: usize) -> StationBox {
         shown.and_then(|shown| trace.steps.iter().position(|step| step.station as usize == shown));
     let label = station.map(|station| station.label.clone()).unwrap_or_default();
     let title = match (place, label.as_str()) {
-        (Place::Ingress | Place::Egress, label) if !label.is_empty() => label.to_owned(),
+        (Place::Ingress | Place::Egress, label) if !label.is_empty() => {
+            short(label, if is_end { 7 } else { 8 })
+        }
         _ => place.title().to_owned(),
     };
     StationBox {
@@ -159,7 +159,6 @@ fn station(trace: &TraceView, place: Place, current: usize) -> StationBox {
         end: is_end.then(|| end(trace.verdict.outcome)),
         first_step,
         is_tab_stop: reach == Reach::Current,
-        says: station.map(|station| says(trace, station, &title)).unwrap_or_default(),
         title,
     }
 }
@@ -177,7 +176,7 @@ fn stops(trace: &TraceView, station: &StationView) -> Vec<StopLine> {
         let walked: u32 = visits(trace, &stop.visits).map(|visit| visit.walked).sum();
         let matched = visits(trace, &stop.visits).any(|visit| !visit.matched.is_empty());
         let (note, class) = match &stop.state {
-            StopState::Asked if stop.visits.is_empty() => (stop.summary.clone(), None),
+            StopState::Asked if stop.visits.is_empty() => (short_state(&stop.summary).to_owned(), None),
             StopState::Asked => (rules_text(walked), matched.then_some("stop-matched")),
             StopState::Skipped(_) => ("not asked".to_owned(), Some("stop-skipped")),
             StopState::NotReached => ("–".to_owned(), Some("stop-skipped")),
@@ -185,6 +184,25 @@ fn stops(trace: &TraceView, station: &StationView) -> Vec<StopLine> {
         StopLine { title: stop.title.clone(), note, class }
     };
     station.stops.iter().map(line).collect()
+}
+
+/// A device name that fits its box; the step's sentence has the whole one.
+fn short(name: &str, chars: usize) -> String {
+    if name.chars().count() <= chars {
+        return name.to_owned();
+    }
+    name.chars().take(chars - 1).chain(['…']).collect()
+}
+
+/// A connection state that fits beside its stop.
+fn short_state(summary: &str) -> &str {
+    match summary {
+        "ESTABLISHED" => "EST",
+        "RELATED" => "REL",
+        "INVALID" => "INV",
+        "UNTRACKED" => "untracked",
+        other => other,
+    }
 }
 
 fn rules_text(walked: u32) -> String {
@@ -200,22 +218,6 @@ fn visits<'a>(
     of: &'a [u32],
 ) -> impl Iterator<Item = &'a chainwalk_engine::view::VisitView> + 'a {
     of.iter().filter_map(|visit| trace.visits.get(*visit as usize))
-}
-
-fn says(trace: &TraceView, station: &StationView, title: &str) -> String {
-    let mut text = title.to_owned();
-    for stop in &station.stops {
-        let walked: u32 = visits(trace, &stop.visits).map(|visit| visit.walked).sum();
-        match &stop.state {
-            StopState::Asked if stop.visits.is_empty() => {
-                text += &format!(", {} {}", stop.title, stop.summary)
-            }
-            StopState::Asked => text += &format!(", {} {walked} rules walked", stop.title),
-            StopState::Skipped(why) => text += &format!(", {} not asked: {why}", stop.title),
-            StopState::NotReached => text += &format!(", {} not reached", stop.title),
-        }
-    }
-    text
 }
 
 fn box_height(shown: &StationBox) -> u32 {

@@ -68,24 +68,23 @@ fn station(shown: &StationBox, props: &RiverProps, drawing: &Drawing) -> Html {
         html! { <text class={class} x={(shown.x + x).to_string()} y={(shown.y + y).to_string()}>{ text.to_owned() }</text> }
     };
     let body = html! {
-        // The button's name says all of it.
-        <g aria-hidden="true">
+        <>
             <rect class="station-box" x={shown.x.to_string()} y={shown.y.to_string()} width={shown.width.to_string()}
                 height={shown.height.to_string()} rx="6" />
-            { text(10, 20, "station-title", &shown.title) }
+            { text(10, 20, "station-title", &shown.title) }{ " " }
             if let Some((_, glyph)) = shown.end {
-                <text class="station-end" x={(shown.x + shown.width - 10).to_string()} y={(shown.y + 20).to_string()}>{ glyph }</text>
+                <text class="station-end" x={(shown.x + shown.width - 10).to_string()} y={(shown.y + 20).to_string()} aria-hidden="true">{ glyph }</text>
             }
             { for shown.stops.iter().enumerate().map(|(at, stop)| {
                 let y = shown.y + 41 + at as u32 * layout::STOP_PX;
                 html! {
                     <g class={classes!("stop-row", stop.class)}>
-                        <text class="stop-title" x={(shown.x + 10).to_string()} y={y.to_string()}>{ &stop.title }</text>
-                        <text class="stop-note" x={(shown.x + shown.width - 10).to_string()} y={y.to_string()}>{ &stop.note }</text>
+                        <text class="stop-title" x={(shown.x + 10).to_string()} y={y.to_string()}>{ &stop.title }</text>{ " " }
+                        <text class="stop-note" x={(shown.x + shown.width - 10).to_string()} y={y.to_string()}>{ &stop.note }</text>{ " " }
                     </g>
                 }
             }) }
-        </g>
+        </>
     };
     let Some(step) = shown.first_step else {
         return html! { <g {class} aria-hidden="true" key={shown.id.clone()}>{ body }</g> };
@@ -115,7 +114,7 @@ fn station(shown: &StationBox, props: &RiverProps, drawing: &Drawing) -> Html {
     };
     html! {
         <g {class} id={shown.id.clone()} role="button" tabindex={if shown.is_tab_stop { "0" } else { "-1" }}
-            aria-label={shown.says.clone()} aria-current={(shown.reach == Reach::Current).then_some("step")}
+            aria-current={(shown.reach == Reach::Current).then_some("step")}
             key={shown.id.clone()} {onclick} {onkeydown}>
             { body }
         </g>

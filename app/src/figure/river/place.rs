@@ -31,15 +31,15 @@ pub(super) const WAYS: [(Place, Place); 9] = [
 /// Left edge and width in the horizontal river, 740 units wide.
 pub(super) fn column(place: Place) -> (u32, u32) {
     match place {
-        Place::Ingress => (2, 62),
-        Place::Prerouting => (88, 136),
-        Place::Routing => (248, 74),
-        Place::Forward => (346, 136),
-        Place::Postrouting => (506, 136),
-        Place::Egress => (666, 72),
-        Place::Input => (217, 136),
-        Place::Local => (377, 105),
-        Place::Output => (506, 136),
+        Place::Ingress => (2, 76),
+        Place::Prerouting => (100, 136),
+        Place::Routing => (256, 72),
+        Place::Forward => (348, 132),
+        Place::Postrouting => (500, 136),
+        Place::Egress => (656, 82),
+        Place::Input => (224, 136),
+        Place::Local => (382, 96),
+        Place::Output => (500, 136),
     }
 }
 

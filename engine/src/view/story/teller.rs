@@ -402,7 +402,7 @@ impl<'a> Teller<'a> {
 
     fn conntrack(&mut self, summary: &str, line: Option<&str>) {
         let state = self.ct_state;
-        let Some(lane) = self.lane() else { return };
+        let Some(lane) = self.lanes.last_mut() else { return };
         let confirmed = lane.entry.as_ref().is_some_and(|entry| entry.confirmed)
             || summary.starts_with("confirmed")
             || line.is_some_and(|_| state.starts_with("ESTABLISHED"));
@@ -410,6 +410,10 @@ impl<'a> Teller<'a> {
         if lane.number == 0 && lane.packet.ct_state.is_empty() {
             state.clone_into(&mut lane.packet.ct_state);
             lane.packet.is_reply = after.as_ref().is_some_and(|entry| is_reply(entry, &lane.packet));
+            // It was a reply from the start; only now it is known.
+            for earlier in &mut self.view.packets {
+                earlier.is_reply = lane.packet.is_reply;
+            }
         }
         let before = std::mem::replace(&mut lane.entry, after.clone());
         let is_first = lane.number == 0;
