@@ -1,6 +1,6 @@
 //! Applies one command to a table: what `do_command4` does once the words are read.
 
-use super::build::Workbench;
+use super::build::{Workbench, jumps_to};
 use super::spec::{Command, Op};
 use crate::netfilter::rule::Verdict;
 use crate::netfilter::table::{ChainId, Flavour};
@@ -13,6 +13,8 @@ pub(super) enum Refusal {
     NoChain,
     BadRule,
     ChainExists,
+    /// The new name of `-E`.
+    NameTaken,
     NotEmpty,
     Referenced,
     BuiltIn,
@@ -34,6 +36,7 @@ impl Refusal {
             (Self::NoChain, _) => "No chain/target/match by that name",
             (Self::BadRule, _) => "Bad rule (does a matching rule exist in that chain?)",
             (Self::ChainExists, _) => "Chain already exists",
+            (Self::NameTaken, _) => "File exists",
             (Self::NotEmpty, _) => "Directory not empty",
             (Self::Referenced, _) => "Too many links",
             (Self::BuiltIn, Flavour::Legacy) => "Invalid argument",
@@ -115,7 +118,7 @@ pub(super) fn apply(bench: &mut Workbench, command: Box<Command>, line: u32) -> 
             None => {
                 let id = find(bench, name)?;
                 for rule in command.rule.rules(line) {
-                    let at = position(bench, id, &rule).ok_or(Refusal::BadRule)?;
+                    let at = position(bench, id, &rule).ok_or_else(|| no_such_rule(bench, &rule))?;
                     bench.remove(id, at);
                 }
             }
@@ -123,7 +126,7 @@ pub(super) fn apply(bench: &mut Workbench, command: Box<Command>, line: u32) -> 
         Op::Check => {
             let id = find(bench, name)?;
             for rule in command.rule.rules(line) {
-                position(bench, id, &rule).ok_or(Refusal::BadRule)?;
+                position(bench, id, &rule).ok_or_else(|| no_such_rule(bench, &rule))?;
             }
         }
         Op::Flush => match name {
@@ -159,11 +162,11 @@ pub(super) fn apply(bench: &mut Workbench, command: Box<Command>, line: u32) -> 
             }
         },
         Op::RenameChain => {
-            let id = find(bench, name)?;
             let new = command.argument.as_deref().unwrap_or_default();
             if bench.find(new).is_some() {
-                return Err(Refusal::ChainExists);
+                return Err(Refusal::NameTaken);
             }
+            let id = find(bench, name)?;
             if bench.is_builtin(id) {
                 return Err(Refusal::NoChain);
             }
@@ -177,7 +180,12 @@ pub(super) fn apply(bench: &mut Workbench, command: Box<Command>, line: u32) -> 
                 Some("DROP") => Verdict::Drop(DropReason::Policy),
                 _ => return Err(Refusal::BadPolicy),
             };
-            bench.set_policy(id, policy, command.counters.unwrap_or_default());
+            // nft reads the counters of -P and forgets them.
+            let counters = match bench.table.flavour {
+                Flavour::Legacy => command.counters.unwrap_or_default(),
+                Flavour::Nft => Counters::default(),
+            };
+            bench.set_policy(id, policy, counters);
         }
         Op::Version | Op::Help => {}
     }
@@ -224,6 +232,12 @@ fn delete(bench: &mut Workbench, id: ChainId) -> Result<(), Refusal> {
     }
     bench.delete_chain(id);
     Ok(())
+}
+
+/// The legacy library has lost the reason by then where the rule goes to a chain.
+fn no_such_rule(bench: &Workbench, rule: &Rule) -> Refusal {
+    let legacy = bench.table.flavour == Flavour::Legacy;
+    if legacy && jumps_to(rule).is_some() { Refusal::NoChain } else { Refusal::BadRule }
 }
 
 /// Where a rule like this one stands: same tests, same target.

@@ -56,6 +56,11 @@ pub(super) fn find_target(name: &str, family: Family) -> Option<&'static TargetE
         .find(|t| t.spec.name == name && t.spec.families.contains(&family))
 }
 
+/// Whether any family has a target of this name.
+pub(super) fn is_target(name: &str) -> bool {
+    TARGET_NAMES.candidates(name).any(|at| TARGETS[at].spec.name == name)
+}
+
 /// What is known of a match in a rule; none if it is not emulated.
 pub(super) fn spec_of_match(m: &Match, family: Family) -> Option<&'static ExtSpec> {
     if matches!(m, Match::NotEmulated(_)) { None } else { find_match(m.name(), family).map(|e| &e.spec) }

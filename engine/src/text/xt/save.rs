@@ -62,7 +62,7 @@ fn print_table(out: &mut String, table: &Table, counters: &TableCounters, option
                 let Counters { packets, bytes } = counters.rules[at][position];
                 let _ = write!(out, "[{packets}:{bytes}] ");
             }
-            print_rule(out, table, ChainId(at as u32), rule);
+            print_rule(out, table, ChainId(at as u32), rule, None);
             out.push('\n');
         }
     }
@@ -93,11 +93,20 @@ pub fn rule_text(table: &Table, rule: &Rule) -> (String, String) {
     (tests.trim_start().to_owned(), target.trim_start().to_owned())
 }
 
-/// One rule as `-A CHAIN ...`, without a newline.
-pub(super) fn print_rule(out: &mut String, table: &Table, chain: ChainId, rule: &Rule) {
+/// One rule as `-A CHAIN ...`, without a newline; with its counters where `iptables -S -v` puts them.
+pub(super) fn print_rule(
+    out: &mut String,
+    table: &Table,
+    chain: ChainId,
+    rule: &Rule,
+    counters: Option<Counters>,
+) {
     out.push_str("-A ");
     out.push_str(&table.chain(chain).name);
     print_tests(out, rule);
+    if let Some(Counters { packets, bytes }) = counters {
+        let _ = write!(out, " -c {packets} {bytes}");
+    }
     print_target(out, table, rule);
 }
 

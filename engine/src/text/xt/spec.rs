@@ -5,6 +5,7 @@ mod rule;
 
 use super::fault::{Fault, Span};
 use super::words::Word;
+use super::{known, registry};
 use crate::base::limits::CHAIN_NAME_LEN_MAX;
 use crate::netfilter::rule::{BoundMatch, IpMatch, Net, Not};
 use crate::netfilter::table::{ChainId, Flavour};
@@ -96,7 +97,7 @@ pub(super) struct Command {
 }
 
 /// A rule as written: several sources and destinations make several rules.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct RuleSpec {
     pub sources: Vec<Net>,
     pub destinations: Vec<Net>,
@@ -166,14 +167,12 @@ pub(super) fn check_chain_name(name: &str, span: Span) -> Result<(), Fault> {
             CHAIN_NAME_LEN_MAX + 1
         ));
     }
-    if name.is_empty() {
-        return fault("Invalid chain name `' (too short)".to_owned());
-    }
     if name.starts_with(['-', '!']) {
         return fault("chain name not allowed to start with `".to_owned() + &name[..1] + "'");
     }
-    if matches!(name, "ACCEPT" | "DROP" | "QUEUE" | "RETURN") {
-        return fault("chain name may not clash with target name\n".to_owned());
+    let verdict = matches!(name, "" | "ACCEPT" | "DROP" | "QUEUE" | "RETURN");
+    if verdict || known::is_target(name) || registry::is_target(name) {
+        return fault("chain name may not clash with target name".to_owned());
     }
     if name.chars().any(|c| c.is_ascii_whitespace()) {
         return fault("Invalid chain name `".to_owned() + name + "'");

@@ -1,5 +1,6 @@
 //! Texts in, texts and messages out.
 
+mod commands;
 mod corpus;
 mod large;
 mod mutation;
