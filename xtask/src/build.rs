@@ -79,7 +79,7 @@ fn bundle(workspace: &Workspace, mode: Mode) -> Result<()> {
 /// Checks every lesson on the engine and writes its page and its compiled form beside the app.
 fn lessons(workspace: &Workspace) -> Result<()> {
     let mut command = Command::new("cargo");
-    command.args(["run", "--locked", "--profile", "fast", "--package", "chainwalk-lessons", "--"]);
+    command.args(["run", "--locked", "--package", "chainwalk-lessons", "--"]);
     command.arg(workspace.dist().join("lessons")).current_dir(workspace.root());
     must(workspace, "lessons, run and checked", "lessons", &mut command)?;
     Ok(())

@@ -17,6 +17,18 @@ pub(super) fn Blocks() -> Html {
     let cx = use_lesson();
     let blocks = &cx.lesson.0.blocks;
     let open = cx.state.open(&cx.lesson.0);
+    {
+        // An answer opens what it was about: the first figure of the new part.
+        let (dispatch, lesson) = (cx.state.dispatcher(), cx.lesson.clone());
+        let opened = use_mut_ref(|| open);
+        use_effect_with(open, move |open| {
+            let before = opened.replace(*open);
+            let new = lesson.0.blocks.iter().enumerate().take(*open).skip(before);
+            if let Some((at, _)) = new.into_iter().find(|(_, block)| matches!(block, Block::Figure(_))) {
+                dispatch.dispatch(Action::Stage(at));
+            }
+        });
+    }
     html! {
         <>
             { for blocks.iter().take(open).enumerate().map(|(at, one)| block(at, one)) }

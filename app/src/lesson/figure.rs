@@ -13,6 +13,7 @@ use yew::prelude::*;
 use super::cx::{LessonCx, use_lesson, written};
 use super::stage::use_is_wide;
 use super::state::{Action, Shown};
+use crate::dom::focus_id;
 
 pub(super) use shares::Shares;
 
@@ -23,30 +24,46 @@ pub(super) struct Props {
     pub(super) figure: Figure,
 }
 
+/// The current figure, wherever it stands.
+pub(super) const FIGURE_ID: &str = "lesson-figure";
+
+/// The button in the text that leads to a figure.
+pub(super) fn card_id(at: usize) -> String {
+    format!("figure-card-{at}")
+}
+
 /// A figure's place in the text: its sentence, and on narrow pages the figure while it is the current one.
 #[component]
 pub(super) fn FigureBlock(props: &Props) -> Html {
     let cx = use_lesson();
     let is_wide = use_is_wide();
     let is_current = cx.state.stage == Some(props.at);
+    // The figure may have to be drawn first: the focus follows after the next drawing.
+    let to_figure = use_state(|| false);
+    {
+        let to_figure = to_figure.clone();
+        use_effect_with((*to_figure, is_current), move |(wanted, is_current)| {
+            if *wanted && *is_current {
+                focus_id(FIGURE_ID);
+                to_figure.set(false);
+            }
+        });
+    }
     let show = {
-        let (cx, at) = (cx.clone(), props.at);
-        Callback::from(move |_: MouseEvent| cx.state.dispatch(Action::Stage(at)))
+        let (cx, at, to_figure) = (cx.clone(), props.at, to_figure.setter());
+        Callback::from(move |_: MouseEvent| {
+            cx.state.dispatch(Action::Stage(at));
+            to_figure.set(true);
+        })
     };
-    let says = match (is_wide, is_current) {
-        (true, true) => "Shown beside",
-        (true, false) => "Show beside",
-        (false, _) => "Show the figure",
-    };
+    let says = if is_current { "Go to the figure" } else { "Show the figure" };
     if is_current && !is_wide {
         return html! { <FigureView at={props.at} figure={props.figure.clone()} /> };
     }
     html! {
         <div class={classes!("lesson-card", is_current.then_some("lesson-card-current"))} data-figure={props.at.to_string()}>
             <p class="lesson-caption">{ written(&props.figure.caption) }</p>
-            <button type="button" class="button" aria-pressed={is_wide.then(|| is_current.to_string())} onclick={show}>
-                { says }
-            </button>
+            <button type="button" class="button" id={card_id(props.at)} onclick={show}>{ says }</button>
         </div>
     }
 }
@@ -62,14 +79,30 @@ pub(super) fn FigureView(props: &Props) -> Html {
     let figure = &props.figure;
     let title = cx.run(&figure.run).map(|run| run.title.clone()).unwrap_or_default();
     html! {
-        <div class="lesson-figure" role="group" aria-label={format!("Figure: {title}")}>
+        <div class="lesson-figure" id={FIGURE_ID} tabindex="-1" role="group" aria-label={format!("Figure: {title}")}>
             <p class="lesson-figure-title">{ &title }</p>
+            { names(&cx, figure) }
             { match cx.state.played.get(&figure.run) {
                 None => html! { <p role="status" class="muted lesson-wait">{ "The engine is running it…" }</p> },
                 Some(shown) => picture(&cx, figure, shown),
             } }
             <p class="lesson-figure-says">{ written(&figure.caption) }</p>
         </div>
+    }
+}
+
+/// Who is who among the addresses of a packet's way.
+fn names(cx: &LessonCx, figure: &Figure) -> Html {
+    let names = cx.run(&figure.run).map(|run| run.names.as_slice()).unwrap_or_default();
+    if names.is_empty() || figure.show != Picture::River {
+        return Html::default();
+    }
+    html! {
+        <dl class="lesson-names">
+            { for names.iter().map(|(address, name)| html! {
+                <div><dt>{ address }</dt><dd>{ name }</dd></div>
+            }) }
+        </dl>
     }
 }
 

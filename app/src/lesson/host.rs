@@ -10,8 +10,8 @@ use chainwalk_engine::trace::{Level, Trace};
 use chainwalk_engine::view::{EmittedView, RuleWindow, TraceView, story};
 use chainwalk_lessons::expr::{self, Facts};
 use chainwalk_lessons::facts;
-use chainwalk_lessons::model::{Input, Run};
-use chainwalk_lessons::spread;
+use chainwalk_lessons::model::{Input, Run, SpreadInput};
+use chainwalk_lessons::spread::{self, Spread};
 
 use super::ask::{Ask, Passage, Played, Told, What};
 use crate::protocol::Response;
@@ -23,9 +23,14 @@ const PASSAGES_MAX: usize = 200;
 /// The name under which a task reads the spread of the edited chain, as the lesson checker does.
 const AFTER: &str = "after";
 
+/// Spreads kept, so that a question about one and its figure run it once.
+const SPREADS_MAX: usize = 16;
+
 /// What lessons have run in this session.
 #[derive(Debug, Default)]
 pub struct LessonHost {
+    /// By their input; the oldest are forgotten.
+    spreads: Vec<(SpreadInput, Spread)>,
     passages: Vec<Kept>,
     /// Passages forgotten so far.
     forgotten: u32,
@@ -44,15 +49,15 @@ impl LessonHost {
     pub fn answer(&mut self, ask: &Ask, say: &mut dyn FnMut(Response)) -> Told {
         let told = match &ask.what {
             What::Run(run) => self.play(ask, run, say),
-            What::Judge(holds) => judge(ask, holds, Facts::new()).map(Told::Judged),
+            What::Judge(holds) => self.judge(ask, holds, Facts::new(), say).map(Told::Judged),
             What::Try { run, edit, check, never } => (|| {
                 let Input::Spread(input) = &find(ask, run)?.input else {
                     return Err(format!("the scenario `{run}` has no chain to edit"));
                 };
                 let spread = spread::run_with(&spread::edit(input, edit)?, &mut progress(say))?;
                 let facts = Facts::from([(AFTER.to_owned(), facts::of_spread(&spread)?.facts)]);
-                let never = judge(ask, never, facts.clone())?;
-                let check = judge(ask, std::slice::from_ref(check), facts)?;
+                let never = self.judge(ask, never, facts.clone(), say)?;
+                let check = self.judge(ask, std::slice::from_ref(check), facts, say)?;
                 let passes = check == [true] && !never.contains(&true);
                 Ok(Told::Tried { spread, passes, never })
             })(),
@@ -74,13 +79,49 @@ impl LessonHost {
         let run = find(ask, id)?;
         let (played, digest) = match &run.input {
             Input::Spread(input) => {
-                let spread = spread::run_with(input, &mut progress(say))?;
+                let spread = self.spread(input, say)?;
                 let digest = spread.digest();
                 (Played::Spread(spread), digest)
             }
             Input::Replay(case) => (Played::Packets(self.packets(case)?), facts::run(&run.input)?.digest),
         };
         Ok(Told::Ran { played, as_built: digest == run.digest })
+    }
+
+    /// A spread, run once.
+    fn spread(&mut self, input: &SpreadInput, say: &mut dyn FnMut(Response)) -> Result<Spread, String> {
+        if let Some((_, spread)) = self.spreads.iter().find(|(known, _)| known == input) {
+            return Ok(spread.clone());
+        }
+        let spread = spread::run_with(input, &mut progress(say))?;
+        if self.spreads.len() == SPREADS_MAX {
+            self.spreads.remove(0);
+        }
+        self.spreads.push((input.clone(), spread.clone()));
+        Ok(spread)
+    }
+
+    /// Runs what the conditions read, and evaluates them.
+    fn judge(
+        &mut self,
+        ask: &Ask,
+        conditions: &[String],
+        mut facts: Facts,
+        say: &mut dyn FnMut(Response),
+    ) -> Result<Vec<bool>, String> {
+        for condition in conditions {
+            for name in expr::runs_read(condition).map_err(|error| error.to_string())? {
+                if !facts.contains_key(&name) {
+                    let outcome = match &find(ask, &name)?.input {
+                        Input::Spread(input) => facts::of_spread(&self.spread(input, say)?)?,
+                        input @ Input::Replay(_) => facts::run(input)?,
+                    };
+                    facts.insert(name, outcome.facts);
+                }
+            }
+        }
+        let holds = conditions.iter().map(|condition| expr::holds(condition, &facts));
+        holds.map(|holds| holds.map_err(|error| error.to_string())).collect()
     }
 
     /// Takes the packets of a case through its node with every step recorded.
@@ -147,22 +188,6 @@ fn progress(say: &mut dyn FnMut(Response)) -> impl FnMut(u32, u32) {
 
 fn find<'a>(ask: &'a Ask, run: &str) -> Result<&'a Run, String> {
     ask.runs.iter().find(|known| known.id == run).ok_or_else(|| format!("the lesson has no scenario `{run}`"))
-}
-
-/// Runs what the conditions read, and evaluates them.
-fn judge(ask: &Ask, conditions: &[String], mut facts: Facts) -> Result<Vec<bool>, String> {
-    for condition in conditions {
-        for name in expr::runs_read(condition).map_err(|error| error.to_string())? {
-            if !facts.contains_key(&name) {
-                let outcome = facts::run(&find(ask, &name)?.input)?;
-                facts.insert(name, outcome.facts);
-            }
-        }
-    }
-    conditions
-        .iter()
-        .map(|condition| expr::holds(condition, &facts).map_err(|error| error.to_string()))
-        .collect()
 }
 
 #[cfg(test)]

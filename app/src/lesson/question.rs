@@ -7,6 +7,7 @@ use yew::prelude::*;
 
 use super::cx::{use_lesson, written};
 use super::state::{Action, Answer};
+use crate::dom::focus_id;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
@@ -43,17 +44,25 @@ pub(super) fn Question(props: &Props) -> Html {
             }
         });
     }
+    {
+        // The form that had the focus is gone once it is answered: the answer takes it.
+        let was_open = use_mut_ref(|| false);
+        use_effect_with((answer.is_some(), props.id.clone()), move |(answered, id)| {
+            if was_open.replace(!*answered) && *answered {
+                focus_id(&format!("answer-{id}"));
+            }
+        });
+    }
     let title = match props.kind {
         Kind::Predict { .. } => "Before the run: what do you expect?",
         Kind::Quiz => "From memory",
     };
-    let heading = format!("question-{}", props.id);
     html! {
-        <section class="lesson-question" aria-labelledby={heading.clone()}>
-            <p class="lesson-kicker" id={heading}>{ title }</p>
+        <section class="lesson-question">
+            <p class="lesson-kicker">{ title }</p>
             <p class="lesson-ask" id={format!("ask-{}", props.id)}>{ written(&props.ask) }</p>
             if let Some(answer) = answer {
-                <Answered answer={answer} right={cx.state.right.get(props.id.as_str()).copied()}
+                <Answered id={props.id.clone()} answer={answer} right={cx.state.right.get(props.id.as_str()).copied()}
                     predicts={matches!(props.kind, Kind::Predict { .. })} options={props.options.clone()} />
             } else {
                 <Open id={props.id.clone()} predicts={matches!(props.kind, Kind::Predict { .. })}
@@ -116,6 +125,7 @@ fn Open(props: &OpenProps) -> Html {
 
 #[derive(Debug, Clone, PartialEq, Properties)]
 struct AnsweredProps {
+    id: AttrValue,
     answer: Answer,
     right: Option<usize>,
     predicts: bool,
@@ -125,16 +135,24 @@ struct AnsweredProps {
 /// The reader's answer beside the engine's, each with its reason.
 #[component]
 fn Answered(props: &AnsweredProps) -> Html {
-    let Some(right) = props.right else {
-        return html! { <p role="status" class="muted">{ "The engine is running it…" }</p> };
-    };
+    html! {
+        <div class="lesson-answers" role="status" id={format!("answer-{}", props.id)} tabindex="-1">
+            { match props.right {
+                None => html! { <p class="muted">{ "The engine is running it…" }</p> },
+                Some(right) => side_by_side(props, right),
+            } }
+        </div>
+    }
+}
+
+fn side_by_side(props: &AnsweredProps, right: usize) -> Html {
     let chose = match props.answer {
         Answer::Chose(at) => props.options.get(at).map(|option| (at, option)),
         Answer::Skipped => None,
     };
     let engine = if props.predicts { "The engine says" } else { "The answer" };
     html! {
-        <div class="lesson-answers" role="status">
+        <>
             if let Some((at, option)) = chose.filter(|(at, _)| *at != right) {
                 <div class="lesson-answer">
                     <p class="lesson-who">{ "You said" }</p>
@@ -152,6 +170,6 @@ fn Answered(props: &AnsweredProps) -> Html {
                     <p class="lesson-because">{ written(&option.because) }</p>
                 </div>
             }
-        </div>
+        </>
     }
 }

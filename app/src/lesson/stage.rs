@@ -6,9 +6,9 @@ use web_sys::Element;
 use yew::prelude::*;
 
 use super::cx::use_lesson;
-use super::figure::FigureView;
+use super::figure::{FigureView, card_id};
 use super::state::Action;
-use crate::dom::{Listener, use_media, window};
+use crate::dom::{Listener, focus_id, use_media, window};
 
 const WIDE: &str = "(min-width: 1200px)";
 
@@ -27,7 +27,10 @@ pub(super) fn Stage() -> Html {
         let dispatch = cx.state.dispatcher();
         use_effect_with(open, move |_| {
             let follow = move || {
-                if let Some(at) = figure_in_sight() {
+                // Whoever works in the figure keeps it while the text scrolls.
+                if !is_in_use()
+                    && let Some(at) = figure_in_sight()
+                {
                     dispatch.dispatch(Action::Stage(at));
                 }
             };
@@ -45,11 +48,20 @@ pub(super) fn Stage() -> Html {
         <aside class="lesson-stage" aria-label="Figure">
             if let Some((at, figure)) = figure {
                 <FigureView key={at} {at} {figure} />
+                <button type="button" class="button button-quiet" onclick={move |_: MouseEvent| focus_id(&card_id(at))}>
+                    { "Back to the text" }
+                </button>
             } else {
                 <p class="lesson-stage-empty muted">{ "The figure appears here once you have answered the first question." }</p>
             }
         </aside>
     }
+}
+
+/// Whether the focus is on the stage.
+fn is_in_use() -> bool {
+    let focused = window().document().and_then(|document| document.active_element());
+    focused.is_some_and(|element| element.closest(".lesson-stage").is_ok_and(|stage| stage.is_some()))
 }
 
 /// The last figure of the text whose card is above the lower third of the window.

@@ -79,7 +79,6 @@ pub(super) fn TaskBlock(props: &Props) -> Html {
         let hints = hints.clone();
         Callback::from(move |_: MouseEvent| hints.set(*hints + 1))
     };
-    let heading = format!("task-{}", task.id);
     let wrong: Vec<usize> = edit
         .probabilities
         .iter()
@@ -88,8 +87,8 @@ pub(super) fn TaskBlock(props: &Props) -> Html {
         .map(|(at, _)| at)
         .collect();
     html! {
-        <section class="lesson-question lesson-task" aria-labelledby={heading.clone()}>
-            <p class="lesson-kicker" id={heading}>{ "Do it" }</p>
+        <section class="lesson-question lesson-task">
+            <p class="lesson-kicker">{ "Do it" }</p>
             <p class="lesson-ask">{ written(&task.ask) }</p>
             <form onsubmit={send}>
                 <div class="task-rules">
