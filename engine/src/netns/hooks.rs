@@ -122,12 +122,13 @@ impl Netns {
             Verdict::Accept => Ok(()),
             Verdict::Drop(reason) => {
                 let why = match reason {
-                    DropReason::Rule => "dropped by a rule of",
-                    DropReason::Policy => "dropped by the policy of",
-                    DropReason::Hotdrop => "dropped by a match of",
-                    _ => "dropped in",
+                    DropReason::Rule => "dropped by a rule",
+                    DropReason::Policy => "dropped by the policy",
+                    DropReason::Hotdrop => "dropped by a match",
+                    _ => "dropped",
                 };
-                let because = if run.trace.on() { format!("{why} {}", place()).into() } else { why.into() };
+                let because =
+                    if run.trace.on() { format!("{why} of {}", place()).into() } else { why.into() };
                 Err(End { disposition: Disposition::Dropped(reason), because })
             }
             Verdict::Reject(with) => {

@@ -60,7 +60,7 @@ pub fn complete(netns: &mut Netns, spec: &mut PacketSpec, facts: &Facts) -> Vec<
         let dev = device(&mut infer.netns.inet, &spec.input);
         infer.link(dev, src, dst);
     }
-    infer.default_route(spec, dst);
+    infer.default_route(spec, src, dst);
     infer.forwarding(dst);
     infer.made
 }
@@ -80,6 +80,8 @@ struct Hints {
     forwards: bool,
     /// Device that packets leave masqueraded through.
     uplink: Option<String>,
+    /// Devices with a subnet behind them: they lead inwards.
+    inner: Vec<String>,
 }
 
 impl Hints {
@@ -137,6 +139,7 @@ impl Hints {
                 match (&rule.head.src, out) {
                     (Some(src), Some(out)) if out.inverted && !src.inverted => {
                         self.behind.push((src.value, out.value.name.to_string()));
+                        self.inner.push(out.value.name.to_string());
                     }
                     (_, Some(out)) if !out.inverted && !out.value.prefix => {
                         self.uplink.get_or_insert_with(|| out.value.name.to_string());
@@ -300,7 +303,8 @@ impl Infer<'_> {
 
     /// The device towards the outside: that of masquerading, else the one most rules send through.
     fn outside(&self, not: Option<&str>) -> Option<String> {
-        let usable = |name: &&String| Some(name.as_str()) != not;
+        let inner = &self.hints.inner;
+        let usable = |name: &&String| Some(name.as_str()) != not && !inner.contains(name);
         self.hints.uplink.as_ref().filter(usable).cloned().or_else(|| {
             let out = self.hints.devices.iter().filter(|(name, _)| usable(&name));
             out.max_by_key(|(_, uses)| *uses).map(|(name, _)| name.clone())
@@ -308,7 +312,7 @@ impl Infer<'_> {
     }
 
     /// Somewhere to send what no route covers.
-    fn default_route(&mut self, spec: &PacketSpec, dst: IpAddr) {
+    fn default_route(&mut self, spec: &PacketSpec, src: IpAddr, dst: IpAddr) {
         let family = Family::of(&dst);
         let inet = &self.netns.inet;
         if self.facts.names_routes() && inet.main.iter().any(|r| r.prefix_len == 0 && same_family(r, family))
@@ -326,11 +330,17 @@ impl Infer<'_> {
             return;
         }
         let came = Some(spec.input.as_str()).filter(|i| *i != "local");
-        let name = self
-            .outside(came)
-            .or_else(|| self.outside(None))
-            .or_else(|| came.map(str::to_owned))
-            .or_else(|| inet.devices.get(1).map(|d| d.name.to_string()))
+        let outer = came.filter(|c| !self.hints.inner.iter().any(|i| i == c));
+        // Somebody from outside came in through the uplink; otherwise it is another device.
+        let name = outer
+            .filter(|_| !private(src))
+            .map(str::to_owned)
+            .or_else(|| self.outside(came))
+            .or_else(|| outer.map(str::to_owned))
+            .or_else(|| {
+                let names = inet.devices.iter().skip(1).map(|d| d.name.to_string());
+                names.into_iter().find(|n| !self.hints.inner.contains(n))
+            })
             .unwrap_or_else(|| "eth0".to_owned());
         let dev = device(&mut self.netns.inet, &name);
         if self.netns.inet.device(dev).of_family(dst).next().is_none() && !self.facts.names_addresses() {
@@ -355,17 +365,19 @@ impl Infer<'_> {
         }
     }
 
-    /// A node with rules about forwarding forwards.
+    /// A node forwards that has rules about it, or that gets a packet for somebody else.
     fn forwarding(&mut self, dst: IpAddr) {
         let (name, alias) = match Family::of(&dst) {
             Family::V4 => ("net.ipv4.ip_forward", "net.ipv4.conf.all.forwarding"),
             Family::V6 => ("net.ipv6.conf.all.forwarding", ""),
         };
-        if self.facts.names_sysctl(&[name, alias]) || self.netns.inet.is_own(dst) {
+        let own = self.netns.inet.is_own(dst);
+        if self.facts.names_sysctl(&[name, alias]) || (own && !self.hints.forwards) {
             return;
         }
         let _ = self.netns.set_sysctl(name, "1");
-        let sentence = format!("{name} is 1: the packet is not for the node itself.");
+        let why = if own { "rules are about forwarding" } else { "the packet is not for the node itself" };
+        let sentence = format!("{name} is 1: {why}.");
         self.assume(AssumptionKind::Sysctl, format!("{name}=1"), sentence);
     }
 }

@@ -50,6 +50,10 @@ type Key = (Option<IpAddr>, Option<IpAddr>, u16, u16);
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     credit: u64,
+    /// What one packet costs and how much can be saved. Rules that share a table share the first one's terms
+    /// (`rateinfo_init` takes them from the table).
+    cost: u64,
+    cap: u64,
     seen_jiffies: u64,
     expires_jiffies: u64,
 }
@@ -249,17 +253,20 @@ impl MatchExt for Hashlimit {
         let now = jiffies(cx.now);
         let expires = now + u64::from(f.expire) * HZ / 1_000;
         let table = cx.shared.hashlimit.tables.entry((cx.family, f.name.clone())).or_default();
-        let full = Bucket { credit: f.cap(), seen_jiffies: now, expires_jiffies: expires };
+        let (cost, cap) = (credits(f.interval), f.cap());
+        let full = Bucket { credit: cap, cost, cap, seen_jiffies: now, expires_jiffies: expires };
         let bucket = table.entry(key).or_insert(full);
         if bucket.expires_jiffies < now {
             *bucket = full;
         }
+        let (cost, cap) = (bucket.cost, bucket.cap);
         let earned = CREDITS_PER_JIFFY.saturating_mul(now - bucket.seen_jiffies);
-        let have = bucket.credit.saturating_add(earned).min(f.cap());
-        let cost = credits(f.interval);
+        let have = bucket.credit.saturating_add(earned).min(cap);
         let within = have >= cost;
         *bucket = Bucket {
             credit: if within { have - cost } else { have },
+            cost,
+            cap,
             seen_jiffies: now,
             expires_jiffies: expires,
         };
