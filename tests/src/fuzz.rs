@@ -1,10 +1,11 @@
 //! Mutated inputs for everything that reads text or bytes: no input may cause a panic, a hang, or break a law.
 //!
 //! Seeded and without coverage feedback: what it finds it finds again, anywhere, from the seed and a number.
-//! `mutate` makes inputs, `corpus` what they are made from, `targets` what reads them.
+//! `mutate` makes inputs (`structured` those that are trees), `corpus` what they are made from, `targets` what reads them.
 
 pub mod corpus;
 pub mod mutate;
+pub mod structured;
 pub mod targets;
 
 use std::fmt;
@@ -15,7 +16,7 @@ use std::time::Duration;
 use chainwalk_engine::base::Rng;
 
 use crate::bench::row::time;
-use corpus::Corpus;
+use corpus::{Corpus, Kind};
 use targets::Target;
 
 /// An input that takes longer than this is as bad as a panic: the page reads what people paste. The slowest input of
@@ -47,7 +48,11 @@ pub fn input(target: &Target, corpus: &Corpus, seed: u64, number: u64) -> String
     let texts = corpus.of(target.kind);
     let base = &texts[rng.below(texts.len() as u32) as usize];
     let other = &texts[rng.below(texts.len() as u32) as usize];
-    mutate::mutate(&mut rng, base, other)
+    if target.kind == Kind::Replay {
+        structured::mutate(&mut rng, base, other)
+    } else {
+        mutate::mutate(&mut rng, base, other)
+    }
 }
 
 /// Gives an input to a target and looks at what happens.

@@ -26,6 +26,9 @@ impl Fib for NoRoutes {
     fn reverse_route(&self, _: &Skb, _: u32) -> Option<DevId> {
         None
     }
+    fn path_mtu(&self, _: IpAddr) -> u32 {
+        1500
+    }
     fn device_name(&self, _: DevId) -> &str {
         "eth0"
     }

@@ -1,4 +1,5 @@
 //! What the cluster knows: Kubernetes objects, as the API serves them.
 
+#[cfg(feature = "manifest")]
 pub mod manifest;
 pub mod objects;

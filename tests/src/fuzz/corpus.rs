@@ -13,20 +13,73 @@ pub enum Kind {
     Xt,
     /// The replay contract.
     Replay,
+    /// The output of `ip addr` and `ip route`, in their forms.
+    Ip,
+    /// A packet in one line.
+    Line,
+    /// An IP packet in hexadecimal.
+    Hex,
+    /// Kubernetes objects in YAML.
+    Manifest,
 }
+
+const IP: [&str; 5] = [
+    "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN group default qlen 1000\n    link/loopback \
+     00:00:00:00:00:00 brd 00:00:00:00:00:00\n    inet 127.0.0.1/8 scope host lo\n       valid_lft forever \
+     preferred_lft forever\n2: eth0@if7: <BROADCAST,MULTICAST,UP> mtu 1450 qdisc noqueue state UP\n    link/ether \
+     02:42:ac:11:00:02 brd ff:ff:ff:ff:ff:ff link-netnsid 0\n    inet 172.17.0.2/16 brd 172.17.255.255 scope \
+     global eth0\n    inet6 fe80::42:acff:fe11:2/64 scope link\n",
+    "lo               UNKNOWN        127.0.0.1/8 ::1/128\neth0@if7         UP             172.17.0.2/16 \n",
+    "[{\"ifindex\":2,\"ifname\":\"eth0\",\"mtu\":1500,\"addr_info\":[{\"family\":\"inet\",\"local\":\"10.0.0.1\",\
+     \"prefixlen\":24}]}]",
+    "default via 172.17.0.1 dev eth0 proto dhcp metric 100\n10.244.1.0/24 dev cni0 proto kernel scope link src \
+     10.244.1.1\nunreachable 10.9.0.0/16\nblackhole default metric 4294967295\n",
+    "[{\"dst\":\"default\",\"gateway\":\"10.0.0.254\",\"dev\":\"eth0\",\"flags\":[]}]",
+];
+const LINES: [&str; 4] = [
+    "tcp 10.1.0.2:40000 > 10.96.0.1:80 in eth0",
+    "udp [fd00::1]:53 > [fd00::2]:1053 in eth0 ttl 3 mark 0x4000 len 100",
+    "icmp 10.0.0.1 > 10.0.0.2 local",
+    "tcp 10.1.0.2:1 > 10.2.0.2:2 in c0 flags SA seq 1 ack 2 win 3 mss 1460 wscale 7",
+];
+const HEX: [&str; 4] = [
+    "45000034abcd4000400600000a0100020a600001 9c40 0050 000003e8 00000000 8002 faf0 0000 0000 020405b40101040201030307",
+    "6000000000141140fd000000000000000000000000000001fd000000000000000000000000000002003504d20014000000112233445566778899aabb",
+    "4500003800004000ff0100000a0000010a0000020303000000000000450000200000400040110000 0a0000020a0000010035003500080000",
+    "600000000030 2c40fd000000000000000000000000000001fd000000000000000000000000000002060000010000000100500050000000000000000050020000",
+];
+const MANIFEST: [&str; 2] = [
+    "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  clusterIP: 10.96.10.20\n  \
+     sessionAffinity: ClientIP\n  ports:\n  - name: http\n    port: 80\n    nodePort: 30080\n---\n{\"kind\": \
+     \"Node\", \"metadata\": {\"name\": \"a\"}}\n",
+    "kind: List\nitems:\n- &s\n  kind: EndpointSlice\n  metadata: {name: a, labels: {kubernetes.io/service-name: \
+     web}}\n  addressType: IPv4\n  ports: [{name: http, port: 8080}]\n  endpoints: [{addresses: [10.244.1.10], \
+     conditions: {ready: true}}]\n- *s\n",
+];
 
 /// Texts by grammar.
 #[derive(Debug, Default)]
 pub struct Corpus {
     xt: Vec<String>,
     replay: Vec<String>,
+    ip: Vec<String>,
+    line: Vec<String>,
+    hex: Vec<String>,
+    manifest: Vec<String>,
 }
 
 impl Corpus {
     /// Reads `tests/cases` and, beside the clone, `shared/peer`; the latter may be absent.
     pub fn load() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let mut corpus = Self::default();
+        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        let mut corpus = Self {
+            ip: texts(&IP),
+            line: texts(&LINES),
+            hex: texts(&HEX),
+            manifest: texts(&MANIFEST),
+            ..Self::default()
+        };
         corpus.xt.push(Dump { services: 3, endpoints: 3 }.text());
         for text in files_under(&root.join("tests/cases"), "json") {
             corpus.add_case(&text);
@@ -41,6 +94,10 @@ impl Corpus {
         match kind {
             Kind::Xt => &self.xt,
             Kind::Replay => &self.replay,
+            Kind::Ip => &self.ip,
+            Kind::Line => &self.line,
+            Kind::Hex => &self.hex,
+            Kind::Manifest => &self.manifest,
         }
     }
 

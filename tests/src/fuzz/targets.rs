@@ -1,8 +1,10 @@
 //! What reads inputs, and the laws that hold for any input.
 
 use chainwalk_engine::netfilter::table::Flavour;
-use chainwalk_engine::packet::Family;
+use chainwalk_engine::packet::{Family, Packet};
+use chainwalk_engine::replay::{self, line};
 use chainwalk_engine::text::diag::Severity;
+use chainwalk_engine::text::ip;
 use chainwalk_engine::text::xt::{self, ParseOptions, RestoreOptions, Ruleset, SaveOptions};
 
 use super::corpus::Kind;
@@ -30,7 +32,72 @@ pub const TARGETS: &[Target] = &[
         kind: Kind::Xt,
         read: restore,
     },
+    Target { name: "ip", what: "the output of ip addr and ip route", kind: Kind::Ip, read: ip },
+    Target {
+        name: "line",
+        what: "a packet in one line; what is printed reads back to the same",
+        kind: Kind::Line,
+        read: line,
+    },
+    Target {
+        name: "packet",
+        what: "the bytes of an IP packet; what is built from them reads back to the same",
+        kind: Kind::Hex,
+        read: packet,
+    },
+    Target { name: "manifest", what: "Kubernetes objects", kind: Kind::Manifest, read: manifest },
+    Target {
+        name: "replay",
+        what: "replay cases, changed as trees: a report or an error, and twice the same digest",
+        kind: Kind::Replay,
+        read: replay,
+    },
 ];
+
+fn ip(text: &str) -> Result<(), String> {
+    ip::parse_addr(text);
+    ip::parse_route(text);
+    Ok(())
+}
+
+fn line(text: &str) -> Result<(), String> {
+    let Ok(spec) = line::parse(text) else { return Ok(()) };
+    let printed = line::print(&spec);
+    match line::parse(&printed) {
+        Ok(again) if again == spec => Ok(()),
+        Ok(_) => Err(format!("printed as {printed:?}, it reads as another packet")),
+        Err(diag) => Err(format!("printed as {printed:?}, it does not read: {}", diag.message)),
+    }
+}
+
+fn packet(text: &str) -> Result<(), String> {
+    let digits: Vec<u8> = text.chars().filter_map(|c| c.to_digit(16)).map(|d| d as u8).collect();
+    let bytes: Vec<u8> = digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+    let Ok(packet) = Packet::parse(&bytes) else { return Ok(()) };
+    let built = packet.to_bytes();
+    match Packet::parse(&built) {
+        Ok(again) if again.to_bytes() == built => Ok(()),
+        Ok(_) => Err("built, read and built again, the bytes differ".to_owned()),
+        Err(error) => Err(format!("the built packet does not read: {error:?}")),
+    }
+}
+
+fn manifest(text: &str) -> Result<(), String> {
+    // Whatever it is, it ends.
+    let _ = chainwalk_engine::cluster::manifest::parse(text);
+    Ok(())
+}
+
+fn replay(text: &str) -> Result<(), String> {
+    let Ok(mut case) = replay::parse(text) else { return Ok(()) };
+    // The work of a case is bounded by what it asks for; a fuzzer asks for too much.
+    case.packets.truncate(50);
+    let run = || replay::run(&case, &replay::Options::default()).map(|report| report.digest);
+    match (run(), run()) {
+        (Ok(one), Ok(two)) if one != two => Err(format!("two runs, two digests: {one} and {two}")),
+        _ => Ok(()),
+    }
+}
 
 fn paste(text: &str) -> Result<(), String> {
     let (ruleset, diags) = xt::parse(text, &ParseOptions::default());
