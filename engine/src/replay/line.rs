@@ -223,7 +223,8 @@ fn option(spec: &mut PacketSpec, word: Word<'_>, words: &mut Words<'_>, icmp: bo
                 "code" => spec.icmp_code = Some(number()? as u8),
                 "id" => spec.icmp_id = Some(number()? as u16),
                 "icmp-seq" => spec.icmp_seq = Some(number()? as u16),
-                "len" => spec.len = Some(number()? as u16),
+                // No payload is what an absent length means, too.
+                "len" => spec.len = Some(number()? as u16).filter(|len| *len != 0),
                 "ttl" | "hl" => spec.ttl = Some(number()? as u8),
                 "tos" => spec.tos = Some(number()? as u8),
                 "ip-id" => spec.id = Some(number()? as u16),
