@@ -1,10 +1,11 @@
 //! What stateful matches remember: per rule ([`RuleState`]) and per namespace ([`Shared`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Counters;
 use super::set::Sets;
-use super::xt::{CountedConnections, HashlimitTables, RecentLists};
+use super::table::Table;
+use super::xt::{CountedConnections, HashlimitTables, Match, RecentLists};
 use crate::base::{Draws, Rng};
 
 /// A slot of [`super::TableState::states`].
@@ -45,4 +46,28 @@ pub struct Shared {
     pub sets: Sets,
     /// Objects of `-m nfacct`, by name.
     pub acct: BTreeMap<Box<str>, Counters>,
+}
+
+impl Shared {
+    /// Follows a change of the tables: makes what the rules of `loaded` share by name, in their order, and
+    /// forgets what the rules of no table in `all` name any more.
+    pub fn follow<'a>(&mut self, loaded: &Table, all: impl Iterator<Item = &'a Table> + Clone) {
+        let matches = |table: &'a Table| table.chains.iter().flat_map(|c| &c.rules).flat_map(|r| &r.matches);
+        for bound in loaded.chains.iter().flat_map(|c| &c.rules).flat_map(|r| &r.matches) {
+            bound.m.prepare(loaded.family, self);
+        }
+        let mut lists = BTreeSet::new();
+        let mut buckets = BTreeSet::new();
+        for table in all {
+            for bound in matches(table) {
+                match &bound.m {
+                    Match::Recent(m) => _ = lists.insert((table.family, m.list_name())),
+                    Match::Hashlimit(m) => _ = buckets.insert((table.family, m.table())),
+                    _ => {}
+                }
+            }
+        }
+        self.recent.retain(|family, name| lists.contains(&(family, name)));
+        self.hashlimit.retain(|family, name| buckets.contains(&(family, name)));
+    }
 }

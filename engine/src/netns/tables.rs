@@ -59,11 +59,13 @@ impl Netns {
         {
             self.ct.config.put(Knob::Acct, 1);
         }
+        let loaded = Arc::clone(&new.table);
         match self.find(new.table.flavour, new.table.family, new.table.name) {
             // The kernel swaps the rules of a registered table, so it keeps its place.
             Some(at) => self.tables.loaded[usize::from(at)] = new,
             None => self.tables.loaded.push(new),
         }
+        self.shared.follow(&loaded, self.tables.loaded.iter().map(|t| &*t.table));
         self.register_hooks();
     }
 

@@ -2,7 +2,7 @@
 
 use crate::base::{Hook, Rng};
 use crate::netfilter::rule::{Not, Verdict};
-use crate::netfilter::{Cx, RuleState};
+use crate::netfilter::{Cx, RuleState, Shared};
 use crate::packet::{Family, Skb};
 use crate::trace::Why;
 
@@ -394,6 +394,9 @@ pub trait MatchExt: Clone + PartialEq + std::fmt::Debug + Sized {
     fn initial_state(&self, _seed: u64, _label: &dyn Fn() -> String) -> Option<RuleState> {
         None
     }
+
+    /// Makes what the match shares with other rules by name, when its rule is loaded (`checkentry`).
+    fn prepare(&self, _family: Family, _shared: &mut Shared) {}
 
     /// Decides. Every test goes through [`Why::check`], so that the explanation is the evaluation.
     fn eval(&self, cx: &mut Cx<'_>, skb: &Skb, state: Option<&mut RuleState>, why: &mut Why) -> MatchResult;

@@ -50,10 +50,6 @@ type Key = (Option<IpAddr>, Option<IpAddr>, u16, u16);
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     credit: u64,
-    /// What one packet costs and how much can be saved. Rules that share a table share the first one's terms
-    /// (`rateinfo_init` takes them from the table).
-    cost: u64,
-    cap: u64,
     seen_jiffies: u64,
     expires_jiffies: u64,
 }
@@ -61,7 +57,21 @@ struct Bucket {
 /// All tables of a namespace, by name: rules of one name share one.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
-    tables: BTreeMap<(Family, String), BTreeMap<Key, Bucket>>,
+    tables: BTreeMap<(Family, String), Table>,
+}
+
+/// Rate, mode and masks are those of the rule that was loaded first (`htable_create`).
+#[derive(Clone, Debug)]
+struct Table {
+    made_by: Box<Fields>,
+    buckets: BTreeMap<Key, Bucket>,
+}
+
+impl Tables {
+    /// Forgets the tables that no rule names any more (`htable_put`).
+    pub fn retain(&mut self, named: impl Fn(Family, &str) -> bool) {
+        self.tables.retain(|(family, name), _| named(*family, name));
+    }
 }
 
 /// `user2credits` for a time in microseconds, with its 64-bit arithmetic.
@@ -113,6 +123,13 @@ impl Fields {
                 let _ = write!(out, " {masks}{word} {len}");
             }
         }
+    }
+}
+
+impl Hashlimit {
+    /// The table it shares with other rules.
+    pub fn table(&self) -> &str {
+        &self.0.name
     }
 }
 
@@ -240,10 +257,19 @@ impl MatchExt for Hashlimit {
         f.tail(out, unit_secs, "", "");
     }
 
+    fn prepare(&self, family: Family, shared: &mut Shared) {
+        let made = || Table { made_by: self.0.clone(), buckets: BTreeMap::new() };
+        shared.hashlimit.tables.entry((family, self.0.name.clone())).or_insert_with(made);
+    }
+
     fn eval(&self, cx: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
-        let f = &*self.0;
+        let Some(table) = cx.shared.hashlimit.tables.get_mut(&(cx.family, self.0.name.clone())) else {
+            return MatchResult::No;
+        };
+        // The rule's own say is only on which side of the rate it matches.
+        let (f, above) = (&*table.made_by, self.0.above);
         let want = || {
-            let word = if f.above { "above" } else { "up to" };
+            let word = if above { "above" } else { "up to" };
             format!("{word} {}", rate::text(f.interval, rate::SCALE_FINE).0)
         };
         let Some(key) = f.key(cx.family, &skb.packet) else {
@@ -252,26 +278,22 @@ impl MatchExt for Hashlimit {
         };
         let now = jiffies(cx.now);
         let expires = now + u64::from(f.expire) * HZ / 1_000;
-        let table = cx.shared.hashlimit.tables.entry((cx.family, f.name.clone())).or_default();
-        let (cost, cap) = (credits(f.interval), f.cap());
-        let full = Bucket { credit: cap, cost, cap, seen_jiffies: now, expires_jiffies: expires };
-        let bucket = table.entry(key).or_insert(full);
+        let full = Bucket { credit: f.cap(), seen_jiffies: now, expires_jiffies: expires };
+        let bucket = table.buckets.entry(key).or_insert(full);
         if bucket.expires_jiffies < now {
             *bucket = full;
         }
-        let (cost, cap) = (bucket.cost, bucket.cap);
         let earned = CREDITS_PER_JIFFY.saturating_mul(now - bucket.seen_jiffies);
-        let have = bucket.credit.saturating_add(earned).min(cap);
+        let have = bucket.credit.saturating_add(earned).min(f.cap());
+        let cost = credits(f.interval);
         let within = have >= cost;
         *bucket = Bucket {
             credit: if within { have - cost } else { have },
-            cost,
-            cap,
             seen_jiffies: now,
             expires_jiffies: expires,
         };
         why.check(
-            within != f.above,
+            within != above,
             "-m hashlimit",
             || format!("{:.2} packets of credit", have as f64 / cost.max(1) as f64),
             want,

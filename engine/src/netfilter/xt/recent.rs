@@ -56,8 +56,19 @@ pub struct Lists {
     lists: BTreeMap<(Family, String), List>,
 }
 
-#[derive(Clone, Debug, Default)]
+impl Lists {
+    /// Forgets the lists that no rule names any more (`recent_table_put`).
+    pub fn retain(&mut self, named: impl Fn(Family, &str) -> bool) {
+        self.lists.retain(|(family, name), _| named(*family, name));
+    }
+}
+
+#[derive(Clone, Debug)]
 struct List {
+    /// That of the rule that was loaded first.
+    mask: IpAddr,
+    /// Times kept of an address: a power of two.
+    stamps_max: usize,
     /// From the longest unseen to the last seen.
     entries: Vec<Seen>,
 }
@@ -106,6 +117,13 @@ impl Fields {
     }
 }
 
+impl Recent {
+    /// The list it shares with other rules.
+    pub fn list_name(&self) -> &str {
+        &self.0.name
+    }
+}
+
 impl MatchExt for Recent {
     const SPEC: ExtSpec = ExtSpec::new("recent", BOTH, "net/netfilter/xt_recent.c")
         .options(&[
@@ -122,9 +140,7 @@ impl MatchExt for Recent {
             OptSpec::new("--rdest", Values::None),
             OptSpec::new("--mask", Values::One),
         ])
-        .simplified(
-            "a list lives as long as its namespace, not as long as its rules; /proc/net/xt_recent is not shown",
-        );
+        .simplified("/proc/net/xt_recent is not shown");
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
         let seconds = optional("recent", args, "--seconds", 1, u64::from(u32::MAX))?.unwrap_or(0) as u32;
@@ -187,15 +203,28 @@ impl MatchExt for Recent {
         let _ = write!(out, " name: {} side: {side} mask: {}", f.name, f.mask);
     }
 
+    fn prepare(&self, family: Family, shared: &mut Shared) {
+        let f = &*self.0;
+        let stamps_max = if f.hits > 0 { f.hits.next_power_of_two() } else { STAMPS } as usize;
+        let made = || List { mask: f.mask, stamps_max, entries: Vec::new() };
+        let list = shared.recent.lists.entry((family, f.name.clone())).or_insert_with(made);
+        // A rule that counts further than the list keeps flushes it.
+        if stamps_max > list.stamps_max {
+            list.stamps_max = stamps_max;
+            list.entries.clear();
+        }
+    }
+
     fn eval(&self, cx: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
         let f = &*self.0;
         let ip = &skb.packet.ip;
-        let addr = masked(if f.dest { ip.dst } else { ip.src }, f.mask);
         // The TTL before forwarding took one off.
         let forwarded = cx.outdev.is_some() && skb.indev.is_some();
         let ttl = ip.ttl.wrapping_add(u8::from(forwarded));
         let now = jiffies(cx.now);
-        let list = cx.shared.recent.lists.entry((cx.family, f.name.clone())).or_default();
+        let lists = &mut cx.shared.recent.lists;
+        let Some(list) = lists.get_mut(&(cx.family, f.name.clone())) else { return MatchResult::No };
+        let addr = masked(if f.dest { ip.dst } else { ip.src }, list.mask);
         let at = list
             .entries
             .iter()
@@ -212,7 +241,7 @@ impl MatchExt for Recent {
             }
             (None, Action::Check | Action::Update | Action::Remove) => (false, String::new()),
             (Some(at), Action::Set) => {
-                touch(list, at, ttl, now, f.hits);
+                touch(list, at, ttl, now);
                 (true, String::new())
             }
             (Some(at), Action::Remove) => {
@@ -229,7 +258,7 @@ impl MatchExt for Recent {
                     f.reap(list, now, addr, refresh);
                 }
                 if refresh && let Some(at) = list.entries.iter().position(|e| e.addr == addr) {
-                    touch(list, at, ttl, now, f.hits);
+                    touch(list, at, ttl, now);
                 }
                 (found, seen)
             }
@@ -252,11 +281,11 @@ impl MatchExt for Recent {
 }
 
 /// `recent_entry_update`: a new stamp, and the young end of the list.
-fn touch(list: &mut List, at: usize, ttl: u8, now: u64, hits: u32) {
+fn touch(list: &mut List, at: usize, ttl: u8, now: u64) {
     let mut entry = list.entries.remove(at);
     entry.ttl = ttl;
     entry.stamps.push_back(now);
-    while entry.stamps.len() > hits.next_power_of_two().max(STAMPS) as usize {
+    while entry.stamps.len() > list.stamps_max {
         entry.stamps.pop_front();
     }
     list.entries.push(entry);

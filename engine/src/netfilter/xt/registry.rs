@@ -99,6 +99,18 @@ macro_rules! match_registry {
                 }
             }
 
+            /// Makes what the match shares with other rules by name.
+            pub fn prepare(
+                &self,
+                family: crate::packet::Family,
+                shared: &mut crate::netfilter::Shared,
+            ) {
+                match self {
+                    $(Self::$variant(m) => m.prepare(family, shared),)+
+                    Self::NotEmulated(_) => {}
+                }
+            }
+
             /// Whether loading the rule switches accounting of connections on.
             pub const fn needs_accounting(&self) -> bool {
                 matches!(self, Self::Connbytes(_))
