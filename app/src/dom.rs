@@ -84,6 +84,9 @@ impl Drop for Timer {
     }
 }
 
+/// Screens that show one part at a time; the style sheets say the same.
+pub const NARROW: &str = "(max-width: 767px)";
+
 /// Moves the focus to the element with this id.
 pub fn focus_id(id: &str) {
     let element = window().document().and_then(|document| document.get_element_by_id(id));

@@ -25,6 +25,8 @@ const SENT_MAX: usize = 40;
 #[derive(Debug, Default)]
 pub struct Session {
     session: Option<replay::Session>,
+    /// Family of the ruleset loaded.
+    family: Option<Family>,
     /// By packet sent.
     visits: Vec<VisitIndex>,
     lessons: LessonHost,
@@ -93,6 +95,7 @@ impl Session {
             }
             return Response::Refused(about(Input::Rules, problems));
         }
+        self.family = Some(ruleset.family);
         self.session = Some(replay::Session::new(vec![ruleset], KernelVersion::default(), SEED));
         Response::Loaded(view)
     }
@@ -104,6 +107,7 @@ impl Session {
             Ok(spec) => spec,
             Err(diag) => return Response::Refused(about(Input::Packet, vec![problem_view(&diag, packet)])),
         };
+        let other = spec.dst.map(|dst| Family::of(&dst)).filter(|family| Some(*family) != self.family);
         let (addresses, address_at) = filled(facts.addresses);
         let (routes, route_at) = filled(facts.routes);
         let (sysctls, sysctl_at) = filled(facts.sysctls);
@@ -130,6 +134,12 @@ impl Session {
             return Response::Refused(notes);
         }
         self.visits.clear();
+        let mut notes: Vec<_> = notes;
+        if other.is_some() {
+            let message =
+                "The packet and the ruleset are of different address families: no rule sees this packet.";
+            notes.push((Input::Packet, ProblemView { severity: Severity::Warning, ..placeless(message) }));
+        }
         self.answer(notes)
     }
 

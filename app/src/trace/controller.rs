@@ -65,13 +65,22 @@ impl Desk {
 
     /// Makes the link to what is shown.
     pub(super) fn share(&self) {
-        let dispatch = self.state.dispatcher();
         let held = match &self.state.rules {
             RulesText::Typed(_) => None,
             RulesText::Held(held) => Some(held.body.clone()),
         };
+        self.make_link(self.state.to_share(), held);
+    }
+
+    /// The same without the ruleset: who opens it pastes the ruleset first.
+    pub(super) fn share_without_rules(&self) {
+        self.make_link(SharedState { rules: String::new(), ..self.state.to_share() }, None);
+    }
+
+    fn make_link(&self, state: SharedState, held: Option<JsValue>) {
+        let dispatch = self.state.dispatcher();
         self.engine.ask_with(
-            Request::MakeLink(self.state.to_share()),
+            Request::MakeLink(state),
             held,
             Callback::from(move |answer| match answer {
                 Response::Link(link) if link.len() > LINK_LIMIT_CHARS => {

@@ -1,5 +1,6 @@
 //! The node around the ruleset: pasted from the real one, stated in a small form, or assumed.
 
+use chainwalk_engine::view::NodeView;
 use web_sys::{HtmlInputElement, HtmlTextAreaElement};
 use yew::prelude::*;
 
@@ -27,6 +28,7 @@ pub(super) fn NodePanel(props: &DeskProps) -> Html {
                 <span class="muted small">{ if given == 0 { "nothing given: inferred" } else { "as given" } }</span>
             </div>
             <Assumptions desk={desk.clone()} />
+            if let Some(node) = &desk.state.node { { in_use(node) } }
             <details class="node-facts">
                 <summary>{ "Devices, addresses, routes" }</summary>
                 { list(desk, LISTS[0]) }
@@ -36,6 +38,42 @@ pub(super) fn NodePanel(props: &DeskProps) -> Html {
                 { paste(desk, "Output of ip route", "ip-route", Input::IpRoute, &facts.ip_route, |facts, text| facts.ip_route = text) }
             </details>
         </section>
+    }
+}
+
+/// The node that the packet went through.
+fn in_use(node: &NodeView) -> Html {
+    let assumed = |is: bool| {
+        if is {
+            html! { <span class="assumed">{ " assumed" }</span> }
+        } else {
+            html! {}
+        }
+    };
+    html! {
+        <details class="node-used">
+            <summary>{ "The node as used" }</summary>
+            <dl class="now-fields">
+                { for node.devices.iter().map(|device| html! {
+                    <div class="now-row" key={device.name.clone()}>
+                        <dt>{ &device.name }</dt>
+                        <dd>
+                            if device.addresses.is_empty() { <span class="muted">{ "no address" }</span> }
+                            { for device.addresses.iter().map(|address| html! {
+                                <div>{ &address.text }{ assumed(address.assumed) }</div>
+                            }) }
+                        </dd>
+                    </div>
+                }) }
+                <div class="now-row">
+                    <dt>{ "routes" }</dt>
+                    <dd>
+                        if node.routes.is_empty() { <span class="muted">{ "none" }</span> }
+                        { for node.routes.iter().map(|route| html! { <div>{ &route.text }{ assumed(route.assumed) }</div> }) }
+                    </dd>
+                </div>
+            </dl>
+        </details>
     }
 }
 

@@ -31,6 +31,7 @@ pub fn Now(props: &NowProps) -> Html {
                     Some((before, entry)) => entry_rows(before, entry),
                     None => html! { <p class="muted small">{ "No entry yet." }</p> },
                 } }
+                { table(&props.trace.table) }
             </section>
         </aside>
     }
@@ -86,6 +87,20 @@ fn entry_at(trace: &TraceView, step: usize) -> Option<(Option<&EntryView>, &Entr
     }
     let earlier = trace.steps[..step].iter().rev().find_map(|earlier| earlier.entry.as_ref())?;
     earlier.after.as_ref().map(|after| (None, after))
+}
+
+/// The whole table after the packet.
+fn table(entries: &[EntryView]) -> Html {
+    if entries.len() < 2 {
+        return html! {};
+    }
+    let lines: Vec<_> = entries.iter().map(|entry| entry.line.as_str()).collect();
+    html! {
+        <details class="now-line">
+            <summary>{ format!("All {} connections afterwards", entries.len()) }</summary>
+            <pre class="wrap">{ lines.join("\n") }</pre>
+        </details>
+    }
 }
 
 fn entry_rows(before: Option<&EntryView>, entry: &EntryView) -> Html {

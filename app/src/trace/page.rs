@@ -9,6 +9,7 @@ use super::describe::Describe;
 use super::see::See;
 use super::state::{Action, Pane, TraceState};
 use crate::backend::Engine;
+use crate::dom::{NARROW, focus_id, use_media};
 
 thread_local! {
     /// What was typed, while another page is shown.
@@ -26,7 +27,7 @@ pub struct TracePageProps {
 #[component]
 pub fn TracePage(props: &TracePageProps) -> Html {
     let engine = use_context::<Engine>().expect("the shell provides the engine");
-    let state = use_reducer(|| DRAFT.with_borrow(TraceState::clone));
+    let state = use_reducer(|| DRAFT.with_borrow(TraceState::reopened));
     let desk = Desk { state: state.clone(), engine };
     {
         let desk = desk.clone();
@@ -39,6 +40,16 @@ pub fn TracePage(props: &TracePageProps) -> Html {
     {
         let state = state.clone();
         use_effect(move || DRAFT.set((*state).clone()));
+    }
+    {
+        // On a narrow screen the answer takes the place of the form, and with it the focus.
+        let is_narrow = use_media(NARROW);
+        let traced = state.sent.len();
+        use_effect_with(traced, move |traced| {
+            if is_narrow && *traced > 0 {
+                focus_id("see");
+            }
+        });
     }
     let pane = match state.pane {
         Pane::Describe => "describe",

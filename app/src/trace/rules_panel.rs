@@ -137,6 +137,14 @@ fn samples(desk: &Desk) -> Html {
                 let onclick = Callback::from(move |_: MouseEvent| desk.open(sample.state()));
                 html! { <button type="button" class="button button-quiet" {onclick}>{ sample.name }</button> }
             }) }
+            if desk.state.before.is_some() {
+                <button type="button" class="button" onclick={put_back(desk)}>{ "Put back what I had" }</button>
+            }
         </div>
     }
+}
+
+fn put_back(desk: &Desk) -> Callback<MouseEvent> {
+    let desk = desk.clone();
+    Callback::from(move |_| desk.act(Action::PutBack))
 }

@@ -1,5 +1,7 @@
 //! The right side: what became of the packet.
 
+use std::rc::Rc;
+
 use yew::prelude::*;
 
 use super::chain_panel::ChainPanel;
@@ -18,14 +20,16 @@ pub(super) fn See(props: &DeskProps) -> Html {
     let Some(sent) = desk.state.shown() else { return empty() };
     let trace = sent.trace.clone();
     let step = desk.state.step;
+    // Another packet is another transport: its first sentence is not announced, the verdict is.
+    let key = format!("{:p}", Rc::as_ptr(&trace));
     let on_step = {
         let desk = desk.clone();
         Callback::from(move |step| desk.act(Action::Move(Move::To(step))))
     };
     html! {
-        <div class="see">
+        <div class="see" id="see" tabindex="-1">
             <Verdict desk={desk.clone()} />
-            <Transport trace={trace.clone()} {step} on_move={{
+            <Transport key={key} trace={trace.clone()} {step} on_move={{
                 let desk = desk.clone();
                 Callback::from(move |to| desk.act(Action::Move(to)))
             }} />

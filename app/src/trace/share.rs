@@ -45,12 +45,20 @@ pub(super) fn Share(props: &DeskProps) -> Html {
                         <a href={format!("#/s/{link}")}>{ "Open it" }</a>
                     </p>
                 },
-                LinkState::TooLong(link) => html! {
-                    <p class="share" role="status">
-                        { format!("With this ruleset a link would be {} long; chat and mail programs would cut it. \
-                            Share the ruleset as a file, and a link without it.", size_text(link.len() as u64)) }
-                    </p>
-                },
+                LinkState::TooLong(link) => {
+                    let without = {
+                        let desk = desk.clone();
+                        Callback::from(move |_: MouseEvent| desk.share_without_rules())
+                    };
+                    html! {
+                        <p class="share" role="status">
+                            { format!("With this ruleset the link would be {} long, and chat and mail programs would cut it. ",
+                                size_text(link.len() as u64)) }
+                            <button type="button" class="button button-quiet" onclick={without}>{ "Make it without the ruleset" }</button>
+                            { " and send the ruleset as a file beside it." }
+                        </p>
+                    }
+                }
             } }
         </>
     }

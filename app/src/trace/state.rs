@@ -12,6 +12,7 @@ use yew::{AttrValue, Reducible};
 use super::intake::size_text;
 use super::moves::{self, Move};
 use super::packet_line::PacketFields;
+use super::samples::SAMPLES;
 use crate::protocol::{FamilyChoice, Follow, Input, NodeFacts, RunId, SharedState, TEXT_LIMIT_BYTES};
 
 /// A ruleset too long for a text field: a JavaScript string or file that the page never copies.
@@ -64,6 +65,15 @@ pub(super) enum Pane {
     See,
 }
 
+/// What a sample took the place of.
+#[derive(Debug, Clone)]
+pub(super) struct Before {
+    rules: RulesText,
+    family: FamilyChoice,
+    packet_line: AttrValue,
+    facts: NodeFacts,
+}
+
 /// See the module.
 #[derive(Debug, Clone)]
 pub(super) struct TraceState {
@@ -89,6 +99,8 @@ pub(super) struct TraceState {
     pub(super) step: usize,
     pub(super) link: LinkState,
     pub(super) pane: Pane,
+    /// Typed by the reader and replaced by a sample.
+    pub(super) before: Option<Before>,
 }
 
 impl Default for TraceState {
@@ -112,6 +124,7 @@ impl Default for TraceState {
             step: 0,
             link: LinkState::None,
             pane: Pane::Describe,
+            before: None,
         }
     }
 }
@@ -127,6 +140,8 @@ pub(super) enum Action {
     GiveFacts(NodeFacts),
     /// A sample or a link: everything at once.
     Open(SharedState),
+    /// Undoes `Open`.
+    PutBack,
     Begin(Work),
     Progress {
         what: String,
@@ -203,6 +218,29 @@ impl TraceState {
         self.forget(|input| matches!(input, Input::Rules | Input::Link));
     }
 
+    /// Remembers what the reader typed before a sample takes its place. Samples are not remembered.
+    fn keep_before(&mut self) {
+        let is_own = match &self.rules {
+            RulesText::Typed(text) => {
+                !text.trim().is_empty() && SAMPLES.iter().all(|sample| sample.rules != text.as_str())
+            }
+            RulesText::Held(_) => true,
+        };
+        if is_own {
+            self.before = Some(Before {
+                rules: self.rules.clone(),
+                family: self.family,
+                packet_line: self.packet_line.clone(),
+                facts: self.facts.clone(),
+            });
+        }
+    }
+
+    /// The state for a page that is opened again: whatever ran has lost its listener.
+    pub(super) fn reopened(&self) -> Self {
+        Self { work: None, loaded: None, ..self.clone() }
+    }
+
     fn show(&mut self, shown: usize) {
         self.shown = shown.min(self.sent.len().saturating_sub(1));
         self.step = 0;
@@ -255,6 +293,7 @@ impl Reducible for TraceState {
                 state.forget(|input| !matches!(input, Input::Rules | Input::Packet | Input::Link));
             }
             Action::Open(shared) => {
+                state.keep_before();
                 state.sent.clear();
                 state.node = None;
                 state.family = shared.family;
@@ -263,6 +302,16 @@ impl Reducible for TraceState {
                 state.packet_line = shared.packet.into();
                 state.facts = shared.facts;
                 state.problems.clear();
+            }
+            Action::PutBack => {
+                if let Some(before) = state.before.take() {
+                    state.family = before.family;
+                    state.change_rules(before.rules);
+                    state.packet = PacketFields::split(&before.packet_line);
+                    state.packet_line = before.packet_line;
+                    state.facts = before.facts;
+                    state.problems.clear();
+                }
             }
             Action::Begin(work) => {
                 state.work = Some(work);

@@ -29,7 +29,7 @@ pub(super) fn Verdict(props: &DeskProps) -> Html {
     html! {
         <section class="verdict" aria-labelledby="verdict-title">
             <h2 class="hidden" id="verdict-title">{ "Verdict" }</h2>
-            <p class="verdict-line">
+            <p class="verdict-line" role="status">
                 <span {class}><span aria-hidden="true">{ glyph }</span>{ " " }{ verdict.outcome.word() }</span>
                 { " " }
                 <span>{ &verdict.sentence }</span>

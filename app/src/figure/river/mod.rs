@@ -12,7 +12,7 @@ use std::rc::Rc;
 use chainwalk_engine::view::TraceView;
 use yew::prelude::*;
 
-use crate::dom::{focus_id, use_media};
+use crate::dom::{NARROW, focus_id, use_media};
 use layout::{Drawing, Edge, Orientation, Reach, StationBox};
 
 /// What the river shows.
@@ -27,7 +27,7 @@ pub struct RiverProps {
 /// See the module.
 #[component]
 pub fn River(props: &RiverProps) -> Html {
-    let is_narrow = use_media("(max-width: 767px)");
+    let is_narrow = use_media(NARROW);
     let orientation = if is_narrow { Orientation::Vertical } else { Orientation::Horizontal };
     let drawing = layout::draw(&props.trace, props.step, orientation);
     let class = classes!("river", drawing.is_reply.then_some("river-reply"));

@@ -110,3 +110,15 @@ fn a_link_is_offered_only_for_what_is_shown() {
     assert_eq!(after(state.clone(), vec![Action::Move(Move::Next)]).link, LinkState::None);
     assert_eq!(after(state, vec![Action::TypeLine("x".into())]).link, LinkState::None);
 }
+
+#[test]
+fn a_sample_can_be_undone() {
+    let sample = || Action::Open(SAMPLES[0].state());
+    let state = after(TraceState::default(), vec![sample(), Action::TypeLine("x".into()), sample()]);
+    assert!(state.before.is_none(), "a sample is not the reader's own");
+    let state =
+        after(state, vec![Action::TypeRules("*filter".into()), Action::TypeLine("tcp a".into()), sample()]);
+    let state = after(state, vec![Action::Open(SAMPLES[1].state()), Action::PutBack]);
+    assert_eq!((typed(&state), state.packet_line.as_str()), ("*filter", "tcp a"));
+    assert!(state.before.is_none());
+}

@@ -32,6 +32,7 @@ pub fn visit_rows(
     for (index, matched, checks) in &events[first..] {
         let Some(row) = window.rows.get_mut((index - from) as usize) else { break };
         row.fate = match matched {
+            _ if is_open(checks) => RuleFate::Uncertain,
             None => RuleFate::Uncertain,
             Some(true) => RuleFate::Matched,
             Some(false) => RuleFate::Passed,
@@ -83,6 +84,11 @@ pub(crate) fn not_emulated(rule: &Rule) -> Vec<String> {
 
 /// The field that marks a check of a part that is not emulated.
 const NOT_EMULATED: &str = "not emulated";
+
+/// Whether a match that is not emulated left the rule open.
+pub(super) fn is_open(checks: &[Check]) -> bool {
+    checks.iter().any(|check| check.field == NOT_EMULATED)
+}
 
 fn check_view(check: &Check) -> CheckView {
     if check.field == NOT_EMULATED {

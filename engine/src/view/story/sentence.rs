@@ -69,6 +69,17 @@ pub(super) fn matched(number: u32, chain: &str, verdict: &str, uncertain: bool) 
     }
 }
 
+/// A rule that a part which is not emulated decides: this way goes on as if the part said no.
+pub(super) fn open(number: u32, chain: &str, name: &str, is_target: bool) -> String {
+    if is_target {
+        format!("Rule {number} of {chain} matches; not emulated: {name}. This way goes on behind it.")
+    } else {
+        format!(
+            "Rule {number} of {chain} is open; not emulated: {name}. This way goes on as if it did not match."
+        )
+    }
+}
+
 /// `At PREROUTING the packet meets raw, then conntrack, then nat.`
 pub(super) fn hook(title: &str, stops: &[StopView]) -> String {
     let names: Vec<_> = stops.iter().map(|stop| stop.title.as_str()).collect();

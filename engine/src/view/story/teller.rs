@@ -2,6 +2,7 @@
 
 use super::entry::entry_view;
 use super::packet::{line, packet_view};
+use super::rows::{is_open, not_emulated};
 use super::{Told, sentence};
 use crate::base::Hook;
 use crate::netfilter::Table;
@@ -162,9 +163,12 @@ impl<'a> Teller<'a> {
             TraceKind::Hook { hook } => self.hook(*hook),
             TraceKind::Function { name, priority } => self.function(name, priority.0),
             TraceKind::Chain { table, chain, .. } => self.chain(*table, *chain),
-            TraceKind::Rule { rule, matched, verdict, .. } => {
+            TraceKind::Rule { rule, matched, checks, verdict } => {
                 let Heard::Rule { visit } = heard else { return };
-                self.rule(visit, rule.index + 1, *matched, verdict);
+                match self.not_emulated(*rule, is_open(checks)) {
+                    Some(name) => self.open_rule(visit, rule.index + 1, *matched, &name),
+                    None => self.rule(visit, rule.index + 1, *matched, verdict),
+                }
             }
             TraceKind::ChainEnd { .. } => self.chain_end("returned at its end", None),
             TraceKind::Policy { verdict, .. } => self.chain_end(&format!("policy {verdict}"), Some(verdict)),
@@ -335,6 +339,29 @@ impl<'a> Teller<'a> {
             let text = sentence::enter(table, chain);
             self.step(StepKind::Chain, text);
         }
+    }
+
+    /// The part of a rule that is not emulated and that the packet came to: a match that left the rule open, or
+    /// the target of a rule that matched.
+    fn not_emulated(&self, place: crate::trace::RuleRef, is_open: bool) -> Option<String> {
+        let chain = self.tables.get(usize::from(place.table))?.chains.get(place.chain as usize)?;
+        let names = not_emulated(chain.rules.get(place.index as usize)?);
+        let wanted = if is_open { "-m" } else { "-j" };
+        names.into_iter().find(|name| name.starts_with(wanted))
+    }
+
+    /// A rule that a part which is not emulated decides.
+    fn open_rule(&mut self, visit: usize, number: u32, matched: Option<bool>, name: &str) {
+        let Some(view) = self.view.visits.get_mut(visit) else { return };
+        view.walked += 1;
+        let is_target = name.starts_with("-j");
+        // A target that is not emulated is met only by a packet that the rule matched.
+        if is_target && matched == Some(false) {
+            return;
+        }
+        let place = RuleRef { table: view.table.clone(), chain: view.chain.clone(), number };
+        let text = sentence::open(number, &place.chain, name, is_target);
+        self.step_with(StepKind::Rule, text, Some(place), Vec::new(), None);
     }
 
     fn rule(&mut self, visit: usize, number: u32, matched: Option<bool>, verdict: &str) {

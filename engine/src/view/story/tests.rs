@@ -212,8 +212,19 @@ COMMIT
     session.start(line::parse("tcp 10.1.0.2:1 > 10.2.0.2:80 in c0").unwrap(), &facts, Level::Full).unwrap();
     let view = view(&session);
     assert_eq!(view.verdict.outcome, Outcome::Uncertain);
-    let uncertain = view.verdict.uncertain.unwrap();
+    let uncertain = view.verdict.uncertain.as_ref().unwrap();
     assert_eq!((uncertain.name.as_str(), uncertain.rule.number), ("-m bpf", 1));
     let ways: Vec<_> = uncertain.possibilities.iter().map(|way| way.outcome).collect();
     assert_eq!(ways, [Outcome::Dropped, Outcome::Forwarded]);
+    let step = view.steps.iter().find(|step| step.kind == StepKind::Rule).unwrap();
+    assert!(step.sentence.contains("not emulated: -m bpf"), "{}", step.sentence);
+    let tables: Vec<(&Table, &TableState)> =
+        session.netns().tables().iter().map(|loaded| (&*loaded.table, &loaded.state)).collect();
+    let trace = &session.sent()[0].ran.trace;
+    let row = &visit_rows(trace, &VisitIndex::of(trace), &tables, 0, 0, 1).rows[0];
+    assert_eq!(
+        (row.fate, row.not_emulated.as_slice()),
+        (RuleFate::Uncertain, ["-m bpf".to_owned()].as_slice())
+    );
+    assert_eq!(row.checks.last().unwrap().not_emulated.as_deref(), Some("-m bpf"));
 }
