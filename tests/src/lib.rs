@@ -8,6 +8,7 @@ pub mod case;
 pub mod compare;
 pub mod emulator;
 pub mod families;
+pub mod fidelity;
 pub mod frame;
 pub mod fuzz;
 pub mod generate;
