@@ -6,6 +6,7 @@
 mod clash;
 mod full;
 mod icmp;
+mod laws;
 mod nat;
 mod udp;
 
