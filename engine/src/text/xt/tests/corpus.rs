@@ -101,3 +101,47 @@ fn each_broken_paste_gets_the_reasonable_answer() {
         }
     }
 }
+
+/// What the real tool prints after loading `text`, table by table; none where it cannot be asked.
+fn asked(flavour: Flavour, family: Family, tables: &[TableName], text: &str) -> Option<String> {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    let tool = match (family, flavour) {
+        (Family::V4, Flavour::Legacy) => "iptables-legacy",
+        (Family::V4, Flavour::Nft) => "iptables-nft",
+        (Family::V6, Flavour::Legacy) => "ip6tables-legacy",
+        (Family::V6, Flavour::Nft) => "ip6tables-nft",
+    };
+    let saves: String = tables.iter().map(|t| format!("{tool}-save -t {} && ", t.name())).collect();
+    let script = format!("mount -t tmpfs tmpfs /run && {tool}-restore && {saves} true");
+    let mut child = Command::new("unshare")
+        .args(["-n", "-m", "sh", "-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    // A tool that is not there does not read.
+    let _ = child.stdin.take()?.write_all(text.as_bytes());
+    let output = child.wait_with_output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn public_dumps_print_as_the_real_tool_prints_them() {
+    let mut compared = 0;
+    for (name, text) in dumps("iptables-save") {
+        for flavour in [Flavour::Legacy, Flavour::Nft] {
+            let options =
+                ParseOptions { flavour: Some(flavour), ignore_counters: true, ..Default::default() };
+            let (ruleset, _) = parse(&text, &options);
+            let tables: Vec<TableName> = ruleset.tables.iter().map(|t| t.name).collect();
+            let Some(real) = asked(flavour, ruleset.family, &tables, &text) else { continue };
+            compared += 1;
+            let ours = ruleset.save(&SaveOptions::default());
+            assert_eq!(body(&ours), body(&real), "{name}, {flavour:?}");
+        }
+    }
+    println!("{compared} dumps compared with iptables-save");
+}
