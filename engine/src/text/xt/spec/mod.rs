@@ -1,5 +1,9 @@
 //! Reads the words of one command: what to do, to which chain, with which rule (`do_parse` of `xshared.c`).
 
+mod extension;
+mod find;
+mod finish;
+mod general;
 mod options;
 mod rule;
 
@@ -107,9 +111,11 @@ pub(super) struct RuleSpec {
     pub head: IpMatch,
     pub matches: Vec<BoundMatch>,
     pub target: Target,
-    /// A chain that is not there: name, place, and whether `-g` asks for it.
-    pub missing: Option<(Box<str>, Span, bool)>,
+    pub missing: Option<Missing>,
 }
+
+/// A chain that is not there: name, place, and whether `-g` asks for it.
+pub(super) type Missing = (Box<str>, Span, bool);
 
 impl Default for RuleSpec {
     fn default() -> Self {
