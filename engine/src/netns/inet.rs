@@ -372,7 +372,7 @@ impl Inet {
                         IpAddr::V6(v6) if !link || at == dev => Some((at, a, v6)),
                         IpAddr::V4(_) | IpAddr::V6(_) => None,
                     })
-                    .filter(|(_, a, _)| a.scope != Scope::Host)
+                    .filter(|(_, a, v6)| a.scope != Scope::Host || *v6 == dst)
                     .max_by_key(|(at, a, v6)| {
                         let fits = (a.scope == Scope::Link) == link;
                         let common = (v6.to_bits() ^ dst.to_bits()).leading_zeros().min(64);
