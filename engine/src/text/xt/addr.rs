@@ -52,6 +52,9 @@ fn hint(text: &str, family: Family) -> &'static str {
         {
             " (host names are not looked up here: write the address)"
         }
+        Family::V4 if text.split('.').any(|part| part.parse::<u32>().is_ok_and(|n| n > 255)) => {
+            " (each of the four numbers is at most 255)"
+        }
         Family::V4 | Family::V6 => "",
     }
 }

@@ -149,6 +149,35 @@ fn has_time(text: &str) -> bool {
         .any(|w| w[2] == b':' && w[5] == b':' && [0, 1, 3, 4, 6, 7].iter().all(|&i| w[i].is_ascii_digit()))
 }
 
+/// A ruleset whose line breaks were lost: its lines. None for a line that is one.
+pub(super) fn lost_breaks<'t>(line: &Line<'t>) -> Option<Vec<Line<'t>>> {
+    let (words, _) = words::split(&line.text, 0).ok()?;
+    let begins = |at: usize| {
+        let word = &words[at];
+        let next_is = |text: &str| words.get(at + 1).is_some_and(|w| w.text == text);
+        let plain = !word.quoted && at > 0;
+        let counted = word.text.starts_with('[') && word.text.ends_with(']') && next_is("-A");
+        let after_counters = words[at.saturating_sub(1)].text.starts_with('[');
+        plain
+            && (counted
+                || (word.text == "-A" && !after_counters)
+                || word.text == "COMMIT"
+                || (word.text.len() > 1 && word.text.starts_with([':', '*'])))
+    };
+    let starts: Vec<usize> = (0..words.len()).filter(|&at| begins(at)).collect();
+    if starts.is_empty() {
+        return None;
+    }
+    let mut cuts: Vec<usize> = vec![0];
+    cuts.extend(starts.iter().map(|&at| words[at].span.start as usize));
+    cuts.push(line.text.len());
+    let piece = |cut: &[usize]| {
+        let end = line.text[..cut[1]].trim_end().len();
+        line.edited(&[(0..cut[0], ""), (end..line.text.len(), "")])
+    };
+    Some(cuts.windows(2).map(piece).collect())
+}
+
 /// How a line that was wrapped goes on: without a blank if it filled the terminal, with one otherwise; and the
 /// other way if that does not read.
 pub(super) fn ways_to_join<'t>(line: &Line<'t>, next: &Line<'_>) -> [Line<'t>; 2] {

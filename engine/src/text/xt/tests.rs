@@ -4,6 +4,7 @@ mod commands;
 mod corpus;
 mod large;
 mod mutation;
+mod pasted;
 mod recorded;
 
 use super::*;
@@ -46,7 +47,10 @@ fn the_head_of_a_rule_reads_as_the_tool_reads_it() {
     for (line, want) in [
         ("-A INPUT -s 10/8", Ok("-A INPUT -s 10.0.0.0/8")),
         ("-A INPUT -s 1.1.1.1,2.2.2.2", Ok("-A INPUT -s 1.1.1.1/32 ;; -A INPUT -s 2.2.2.2/32")),
-        ("-A INPUT -s 1.2.3.400", Err("host/network `1.2.3.400' not found")),
+        (
+            "-A INPUT -s 1.2.3.400",
+            Err("host/network `1.2.3.400' not found (each of the four numbers is at most 255)"),
+        ),
     ] {
         let got = rule(Flavour::Legacy, Family::V4, line);
         assert_eq!(got.as_deref().map_err(String::as_str), want, "{line}");

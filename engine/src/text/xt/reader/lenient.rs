@@ -138,6 +138,16 @@ impl Reader<'_> {
         if shape(&line.text) == Shape::Other {
             return self.other_line(line);
         }
+        // A table line of several words: everything may stand on it.
+        if line.text.starts_with('*')
+            && let Some(lines) = repair::lost_breaks(line)
+        {
+            let place = line.place(line.whole());
+            self.diags.repeated(Severity::Note, place, "line breaks", || {
+                "line breaks were lost; put back before chains, rules and COMMIT".to_owned()
+            });
+            return lines.iter().for_each(|line| self.lenient_line(text, line));
+        }
         let result = match line.text.as_bytes().first() {
             Some(b'*') => {
                 if line.text[1..].starts_with([' ', '\t']) {

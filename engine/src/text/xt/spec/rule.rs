@@ -156,7 +156,8 @@ impl<'w> Reader<'_, 'w> {
             } else if text == "--" && self.at < self.words.len() {
                 return Err(Fault::parameter(word.span, "unknown arguments found on commandline"));
             } else if text != "--" {
-                return Err(Fault::bare(word.span, format!("Bad argument `{text}'")));
+                let hint = bad_argument_hint(text, self.words.get(self.at.wrapping_sub(2)));
+                return Err(Fault::bare(word.span, format!("Bad argument `{text}'")).with_hint(hint));
             }
             inverted = false;
         }
@@ -339,4 +340,18 @@ fn read_back_by_nft(m: &mut Match) {
     };
     *sport = sport.read_back_by_nft();
     *dport = dport.read_back_by_nft();
+}
+
+/// What may have been meant by a word that stands alone.
+fn bad_argument_hint(text: &str, before: Option<&Word<'_>>) -> String {
+    if matches!(text, "ACCEPT" | "DROP" | "RETURN" | "REJECT" | "LOG") {
+        return format!(" (did you mean \"-j {text}\"?)");
+    }
+    // -dport 22: read as -d with the value "-dport".
+    match before.map(|w| &*w.text) {
+        Some(option) if option.starts_with('-') && !option.starts_with("--") && option.len() > 2 => {
+            format!(" (did you mean \"-{option}\"?)")
+        }
+        Some(_) | None => String::new(),
+    }
 }
