@@ -144,6 +144,6 @@ fn nothing(station: &StationView, kind: StepKind) -> &'static str {
         | StepKind::Made
         | StepKind::Leave
         | StepKind::Note
-        | StepKind::Verdict => "No chain is open here.",
+        | StepKind::Verdict => "No chain is open here. The steps of this packet:",
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn RiverTable(props: &RiverTableProps) -> Html {
     html! {
         <details class="river-table">
             <summary>{ "The same as a table" }</summary>
-            <div class="scroll-x">
+            <div class="scroll-x" tabindex="0" role="region" aria-label="Stations">
             <table>
                 <thead>
                     <tr>

@@ -23,7 +23,7 @@ pub(super) fn field(name: &str) -> Option<Field> {
     })
 }
 
-/// `destination 10.96.0.1 becomes 10.2.0.2, destination port 80 becomes 8080 (DNAT)`.
+/// `destination 10.96.0.1 becomes 10.2.0.2, destination port 80 becomes 8080 by nat`.
 pub(super) fn rewrite(by: &str, changes: &[Change]) -> String {
     let parts: Vec<_> = changes
         .iter()
@@ -32,7 +32,7 @@ pub(super) fn rewrite(by: &str, changes: &[Change]) -> String {
             format!("{name} {} becomes {}", change.before, change.after)
         })
         .collect();
-    let mut text = format!("{} ({by}).", parts.join(", "));
+    let mut text = format!("{} by {by}.", parts.join(", "));
     if let Some(first) = text.get_mut(..1) {
         first.make_ascii_uppercase();
     }
