@@ -120,13 +120,15 @@ impl<'w> Reader<'_, 'w> {
             }
         };
         let loaded = &mut self.loaded[at];
+        if let Some(place) = loaded.spans.get_mut(loaded.opts.len()) {
+            *place = span;
+        }
         loaded.opts.push(Opt { name: option.name, inverted, values });
-        loaded.spans.push(span);
         Ok(())
     }
 
     pub(super) fn load(&mut self, kind: Kind, name: &'w str, span: Span) {
-        self.loaded.push(Loaded { kind, name, span, opts: Vec::new(), spans: Vec::new() });
+        self.loaded.push(Loaded { kind, name, span, opts: Vec::new(), spans: Default::default() });
     }
 }
 

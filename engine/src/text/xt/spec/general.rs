@@ -2,7 +2,7 @@
 
 use super::options::Global;
 use super::rule::{Reader, Seen, takes_value};
-use super::{Op, check_chain_name, rule_number};
+use super::{Op, address_test, check_chain_name, rule_number};
 use crate::netfilter::Counters;
 use crate::netfilter::rule::Not;
 use crate::netfilter::table::Flavour;
@@ -234,25 +234,22 @@ impl<'w> Reader<'_, 'w> {
         span: Span,
         inverted: bool,
     ) -> Result<(), Fault> {
-        let nets = if text.contains(',') {
-            if inverted {
-                return Err(Fault::parameter(
-                    span,
-                    "! not allowed with multiple source or destination IP addresses",
-                ));
-            }
-            text.split(',')
-                .map(|part| addr::parse_net(part.trim_start(), self.cx.family, span))
-                .collect::<Result<_, _>>()?
-        } else {
-            vec![addr::parse_net(text, self.cx.family, span)?]
-        };
+        let family = self.cx.family;
         let rule = &mut self.out.rule;
-        if source {
-            (rule.sources, rule.source_inverted) = (nets, inverted);
-        } else {
-            (rule.destinations, rule.destination_inverted) = (nets, inverted);
+        if !text.contains(',') {
+            let test = if source { &mut rule.head.src } else { &mut rule.head.dst };
+            *test = address_test(addr::parse_net(text, family, span)?, inverted);
+            return Ok(());
         }
+        if inverted {
+            let message = "! not allowed with multiple source or destination IP addresses";
+            return Err(Fault::parameter(span, message));
+        }
+        let nets = if source { &mut rule.sources } else { &mut rule.destinations };
+        *nets = text
+            .split(',')
+            .map(|part| addr::parse_net(part.trim_start(), family, span))
+            .collect::<Result<_, _>>()?;
         Ok(())
     }
 

@@ -103,11 +103,10 @@ pub(super) struct Command {
 /// A rule as written: several sources and destinations make several rules.
 #[derive(Clone, Debug)]
 pub(super) struct RuleSpec {
+    /// Several addresses in `-s`, else empty.
     pub sources: Vec<Net>,
     pub destinations: Vec<Net>,
-    pub source_inverted: bool,
-    pub destination_inverted: bool,
-    /// All but the addresses.
+    /// The tests of the header; lists of addresses stand in `sources` and `destinations`.
     pub head: IpMatch,
     pub matches: Vec<BoundMatch>,
     pub target: Target,
@@ -122,8 +121,6 @@ impl Default for RuleSpec {
         Self {
             sources: Vec::new(),
             destinations: Vec::new(),
-            source_inverted: false,
-            destination_inverted: false,
             head: IpMatch::default(),
             matches: Vec::new(),
             target: Target::None,
@@ -135,24 +132,25 @@ impl Default for RuleSpec {
 impl RuleSpec {
     /// The rules it stands for, sources outermost.
     pub(super) fn rules(self, line: u32) -> impl Iterator<Item = Rule> {
-        let Self {
-            sources, destinations, source_inverted, destination_inverted, head, matches, target, ..
-        } = self;
+        let Self { sources, destinations, head, matches, target, .. } = self;
         let (width, count) = (destinations.len().max(1), sources.len().max(1) * destinations.len().max(1));
         let mut last = Some((head, matches, target));
         (0..count).filter_map(move |at| {
             let parts = if at + 1 == count { last.take() } else { last.clone() };
-            let (head, matches, target) = parts?;
-            let src = side(&sources, at / width, source_inverted);
-            let dst = side(&destinations, at % width, destination_inverted);
-            Some(Rule { head: IpMatch { src, dst, ..head }, matches, target, line })
+            let (mut head, matches, target) = parts?;
+            if let Some(&net) = sources.get(at / width) {
+                head.src = address_test(net, false);
+            }
+            if let Some(&net) = destinations.get(at % width) {
+                head.dst = address_test(net, false);
+            }
+            Some(Rule { head, matches, target, line })
         })
     }
 }
 
 /// The test of one address; "any" is no test at all, unless inverted.
-fn side(nets: &[Net], at: usize, inverted: bool) -> Option<Not<Net>> {
-    let value = *nets.get(at)?;
+fn address_test(value: Net, inverted: bool) -> Option<Not<Net>> {
     (inverted || value.prefix_len() != Some(0)).then_some(Not { value, inverted })
 }
 

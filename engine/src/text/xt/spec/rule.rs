@@ -63,13 +63,17 @@ pub(super) struct Jump<'w> {
     pub(super) goto: bool,
 }
 
+/// Options of one extension whose places are remembered: few rules use more, and those name the extension.
+const SPANS_KEPT: usize = 6;
+
 /// An extension named by the rule, and what was said of it.
 pub(super) struct Loaded<'w> {
     pub(super) kind: Kind,
     pub(super) name: &'w str,
     pub(super) span: Span,
     pub(super) opts: Vec<Opt<'w>>,
-    pub(super) spans: Vec<Span>,
+    /// Places of the first options' values, for messages.
+    pub(super) spans: [Span; SPANS_KEPT],
 }
 
 pub(super) enum Kind {
@@ -228,7 +232,7 @@ impl<'w> Reader<'_, 'w> {
                 self.read_addresses(source, text, span, inverted)?;
             }
         }
-        let chain = self.out.chain.clone().unwrap_or_default();
+        let chain = self.out.chain.take();
         let table = self.out.table.clone().map_or(Cow::Borrowed(self.cx.table), Cow::Owned);
         let proto = self.proto.filter(|p| p.value != 0);
         let is_match = |l: &&Loaded<'_>| matches!(l.kind, Kind::Match(_) | Kind::VerbatimMatch(_));
@@ -236,7 +240,13 @@ impl<'w> Reader<'_, 'w> {
         let mut target = None;
         for loaded in std::mem::take(&mut self.loaded) {
             let Loaded { kind, name, span, opts, spans } = loaded;
-            let parsed = Parsed { family: self.cx.family, table: &table, chain: &chain, proto, opts };
+            let parsed = Parsed {
+                family: self.cx.family,
+                table: &table,
+                chain: chain.as_deref().unwrap_or_default(),
+                proto,
+                opts,
+            };
             let read = match kind {
                 Kind::Match(entry) => (entry.parse)(&parsed).map(|mut m| {
                     if self.cx.flavour == Flavour::Nft {
@@ -286,6 +296,7 @@ impl<'w> Reader<'_, 'w> {
                 }
             }
         }
+        self.out.chain = chain;
         self.out.rule.matches = matches;
         let (target, missing) = self.target(target)?;
         self.out.rule.target = target;
