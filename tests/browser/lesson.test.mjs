@@ -130,7 +130,7 @@ pageTest("a lesson works under a sub-path", { base: SUB_PATH }, async (page) => 
 });
 
 for (const id of [SERVICE, PROBABILITIES]) {
-  pageTest(`the static page of ${id} reads without scripts`, {}, async (page) => {
+  pageTest(`the static page of ${id} reads without scripts, narrow`, { viewport: NARROW }, async (page) => {
     const response = await page.goto(new URL(`lessons/${id}/`, ROOT).href);
     assert.ok((await response.body()).length <= 60 * 1024, "the page is at most 60 KB");
     assert.equal(await page.locator("script").count(), 0);

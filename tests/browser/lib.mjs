@@ -46,8 +46,8 @@ after(async () => { await browser?.close(); });
  * A test with a page of its own. It fails when the page logs an error, breaks the policy, asks another origin or
  * misses a file, whatever else the test looks at.
  *
- * `options`: `base` (ROOT or SUB_PATH), `viewport`, `dark`, `expectedErrors` (patterns of console errors that are the
- * point of the test).
+ * `options`: `base` (ROOT or SUB_PATH), `viewport`, `dark`; and where they are the point of the test, `expectedErrors`
+ * (patterns of console errors) and `expectedStatuses` (of answers).
  */
 export function pageTest(name, options, body) {
   test(name, { timeout: 180_000 }, async () => {
@@ -62,7 +62,7 @@ export function pageTest(name, options, body) {
     try {
       const page = await context.newPage();
       page.setDefaultTimeout(PATIENCE_MS);
-      const problems = watch(page, new URL(options.base ?? ROOT).origin, options.expectedErrors ?? []);
+      const problems = watch(page, new URL(options.base ?? ROOT).origin, options);
       await body(page);
       assert.deepEqual(problems, [], "the page did something it must never do");
     } finally {
@@ -72,7 +72,7 @@ export function pageTest(name, options, body) {
 }
 
 /** Collects what must never happen on a page. */
-function watch(page, origin, expectedErrors) {
+function watch(page, origin, { expectedErrors = [], expectedStatuses = [] }) {
   const problems = [];
   const expected = (text) => expectedErrors.some((pattern) => pattern.test(text));
   page.on("console", (message) => {
@@ -86,7 +86,7 @@ function watch(page, origin, expectedErrors) {
     if (!["data:", "blob:"].includes(url.protocol) && url.origin !== origin) problems.push(`left the origin: ${url}`);
   });
   page.on("response", (response) => {
-    if (response.status() >= 400) problems.push(`${response.status()}: ${response.url()}`);
+    if (response.status() >= 400 && !expectedStatuses.includes(response.status())) problems.push(`${response.status()}: ${response.url()}`);
   });
   return problems;
 }

@@ -25,7 +25,8 @@ pub(super) fn passage(markdown: &str) -> String {
     });
     let mut out = String::with_capacity(markdown.len() * 3 / 2);
     html::push_html(&mut out, events);
-    out
+    // Long lines scroll inside their block, so the keyboard has to get there.
+    out.replace("<pre>", "<pre tabindex=\"0\">")
 }
 
 /// A phrase: the same, without the paragraph around a single one.
