@@ -90,7 +90,7 @@ fn answer(report: &PacketReport) -> Answer {
 
 /// Whether a local packet was sent, crossed `lo`, and met its end on the way in: its sender knows nothing of it.
 fn arrived(reason: &str) -> bool {
-    reason.contains("PREROUTING") || reason.contains("INPUT")
+    ["PREROUTING", "INPUT", "nobody"].iter().any(|word| reason.contains(word))
 }
 
 fn seen(report: &EmittedReport) -> Seen {

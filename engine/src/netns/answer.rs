@@ -193,25 +193,25 @@ impl Netns {
             return true;
         }
         let sysctls = &self.inet.sysctls;
-        match to {
-            IpAddr::V4(_) => {
-                // Path MTU discovery is never limited.
-                let limited = u32::from(kind) < 32 && sysctls.icmp_ratemask >> kind & 1 == 1;
-                !limited || (kind, code) == (3, 4) || {
-                    let interval = sysctls.icmp_ratelimit_ms;
-                    self.limits.allow(to, interval, self.now)
-                }
-            }
+        let interval = match to {
+            // Path MTU discovery is never limited.
+            IpAddr::V4(_) if (kind, code) == (3, 4) => return true,
+            IpAddr::V4(_) if kind >= 32 || sysctls.icmp_ratemask >> kind & 1 == 0 => return true,
+            IpAddr::V4(_) => sysctls.icmp_ratelimit_ms,
+            // Packet too big (2) and informational messages are not in the default mask.
+            IpAddr::V6(_) if kind == 2 || kind >= 128 => return true,
+            // Wider prefixes get more: the interval halves twice for a /64.
             IpAddr::V6(_) => {
-                // Packet too big (2) and informational messages are not in the default mask. Wider prefixes
-                // get more: the interval halves twice for a /64.
-                kind == 2 || kind >= 128 || {
-                    let plen = self.inet.prefix_towards(to);
-                    let interval = sysctls.icmp6_ratelimit_ms >> ((128 - u32::from(plen)) >> 5);
-                    self.limits.allow(to, interval, self.now)
-                }
+                sysctls.icmp6_ratelimit_ms >> ((128 - u32::from(self.inet.prefix_towards(to))) >> 5)
             }
+        };
+        let (per_second, burst) = (sysctls.icmp_msgs_per_sec, sysctls.icmp_msgs_burst);
+        let allowed =
+            self.all_peers.allow(per_second, burst, self.now) && self.limits.allow(to, interval, self.now);
+        if allowed {
+            self.all_peers.consume();
         }
+        allowed
     }
 
     /// `ip_error`, `ip6_pkt_discard`: the error for a packet that no route takes.

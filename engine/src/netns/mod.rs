@@ -55,6 +55,7 @@ pub struct Netns {
     hooks: HookTable,
     fragments: defrag::Fragments,
     limits: ratelimit::PeerLimits,
+    all_peers: ratelimit::GlobalLimit,
     sockets: stack::Sockets,
     /// IP identifications of packets the node makes.
     ids: Rng,
@@ -76,6 +77,7 @@ impl Netns {
             hooks: HookTable::default(),
             fragments: defrag::Fragments::default(),
             limits: ratelimit::PeerLimits::default(),
+            all_peers: ratelimit::GlobalLimit::new(seed),
             sockets: stack::Sockets::default(),
             ids: Rng::named(seed, "ip-id"),
             isn: Rng::named(seed, "isn"),

@@ -1,13 +1,9 @@
 //! Limits on the ICMP errors that the node sends (`inet_peer_xrlim_allow`, `ip_error`, `ip_rt_send_redirect`). All
 //! three share one record a peer.
-//!
-//! Omitted: the limit over all peers (`icmp_msgs_per_sec`, 10,000 with a burst of 10,000), which random credit
-//! makes unpredictable on purpose.
-
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use crate::base::Instant;
+use crate::base::{Instant, Rng};
 
 /// A peer may save up this many messages (`XRLIM_BURST_FACTOR`).
 const BURST_FACTOR: u64 = 6;
@@ -96,9 +92,64 @@ impl PeerLimits {
     }
 }
 
+/// The limit over all peers: credit for a burst, refilled by the second.
+#[derive(Clone, Debug)]
+pub(super) struct GlobalLimit {
+    /// Below zero when the last message cost more than was left.
+    credit: i64,
+    stamp_ms: Option<u64>,
+    costs: Rng,
+}
+
+/// Credit is refilled for one second at most, and not more often than this.
+const REFILL_MAX_MS: u64 = 1000;
+const REFILL_MIN_MS: u64 = 20;
+/// A message costs 0, 1 or 2, so that nobody can count the node's other messages by it (CVE-2020-25705).
+const COSTS: u32 = 3;
+
+impl GlobalLimit {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { credit: 0, stamp_ms: None, costs: Rng::named(seed, "icmp-credit") }
+    }
+
+    /// Whether a limited message may be sent at all (`icmp_msgs_per_sec`, `icmp_msgs_burst`).
+    pub(super) fn allow(&mut self, per_second: u32, burst: u32, now: Instant) -> bool {
+        if self.credit > 0 {
+            return true;
+        }
+        let now_ms = now.0 / 1_000_000;
+        let quiet_ms = self.stamp_ms.map_or(REFILL_MAX_MS, |at| now_ms.saturating_sub(at).min(REFILL_MAX_MS));
+        let more = i64::from(per_second) * quiet_ms as i64 / 1000;
+        if quiet_ms < REFILL_MIN_MS || more == 0 {
+            return false;
+        }
+        self.stamp_ms = Some(now_ms);
+        self.credit = (self.credit + more).min(i64::from(burst));
+        true
+    }
+
+    /// A limited message was sent.
+    pub(super) fn consume(&mut self) {
+        self.credit -= i64::from(self.costs.next_u32() % COSTS);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn about_fifty_errors_at_once_over_all_peers() {
+        let mut limit = GlobalLimit::new(1);
+        let mut burst = 0;
+        while limit.allow(1000, 50, Instant::ZERO) {
+            limit.consume();
+            burst += 1;
+        }
+        assert!((25..=120).contains(&burst), "{burst}");
+        assert!(!limit.allow(1000, 50, Instant::from_millis(19)));
+        assert!(limit.allow(1000, 50, Instant::from_millis(20)));
+    }
 
     #[test]
     fn six_errors_at_once_then_one_a_second() {

@@ -87,6 +87,9 @@ pub struct Sysctls {
     pub icmp_ratelimit_ms: u32,
     /// ICMP types that are limited, a bit each.
     pub icmp_ratemask: u32,
+    /// Limited ICMP messages a second, and at once, to all peers together, of both families.
+    pub icmp_msgs_per_sec: u32,
+    pub icmp_msgs_burst: u32,
     pub icmp6_ratelimit_ms: u32,
     pub icmp_errors_use_inbound_ifaddr: bool,
     /// Answers carry the mark of what they answer.
@@ -107,6 +110,8 @@ impl Default for Sysctls {
             icmp_ratelimit_ms: 1000,
             // Destination unreachable (3), source quench (4), time exceeded (11), parameter problem (12).
             icmp_ratemask: 0x1818,
+            icmp_msgs_per_sec: 1000,
+            icmp_msgs_burst: 50,
             icmp6_ratelimit_ms: 1000,
             icmp_errors_use_inbound_ifaddr: false,
             fwmark_reflect: false,
@@ -124,6 +129,8 @@ impl Sysctls {
         "net.ipv4.icmp_echo_ignore_broadcasts",
         "net.ipv4.icmp_ratelimit",
         "net.ipv4.icmp_ratemask",
+        "net.ipv4.icmp_msgs_per_sec",
+        "net.ipv4.icmp_msgs_burst",
         "net.ipv4.icmp_errors_use_inbound_ifaddr",
         "net.ipv4.fwmark_reflect",
         "net.ipv4.ip_forward_use_pmtu",
@@ -142,6 +149,10 @@ impl Sysctls {
             "net.ipv4.icmp_echo_ignore_broadcasts" => self.icmp_echo_ignore_broadcasts = flag,
             "net.ipv4.icmp_ratelimit" => self.icmp_ratelimit_ms = value.clamp(0, i64::from(u32::MAX)) as u32,
             "net.ipv4.icmp_ratemask" => self.icmp_ratemask = value as u32,
+            "net.ipv4.icmp_msgs_per_sec" => {
+                self.icmp_msgs_per_sec = value.clamp(0, i64::from(u32::MAX)) as u32
+            }
+            "net.ipv4.icmp_msgs_burst" => self.icmp_msgs_burst = value.clamp(0, i64::from(u32::MAX)) as u32,
             "net.ipv4.icmp_errors_use_inbound_ifaddr" => self.icmp_errors_use_inbound_ifaddr = flag,
             "net.ipv4.fwmark_reflect" => self.fwmark_reflect = flag,
             "net.ipv4.ip_forward_use_pmtu" => self.ip_forward_use_pmtu = flag,
@@ -162,6 +173,8 @@ impl Sysctls {
             "net.ipv4.icmp_echo_ignore_broadcasts" => self.icmp_echo_ignore_broadcasts.into(),
             "net.ipv4.icmp_ratelimit" => self.icmp_ratelimit_ms.into(),
             "net.ipv4.icmp_ratemask" => self.icmp_ratemask.into(),
+            "net.ipv4.icmp_msgs_per_sec" => self.icmp_msgs_per_sec.into(),
+            "net.ipv4.icmp_msgs_burst" => self.icmp_msgs_burst.into(),
             "net.ipv4.icmp_errors_use_inbound_ifaddr" => self.icmp_errors_use_inbound_ifaddr.into(),
             "net.ipv4.fwmark_reflect" => self.fwmark_reflect.into(),
             "net.ipv4.ip_forward_use_pmtu" => self.ip_forward_use_pmtu.into(),

@@ -49,6 +49,8 @@ enum Command {
     Confirm { files: Vec<PathBuf> },
     /// Compare the emulator with what is recorded.
     Check { files: Vec<PathBuf> },
+    /// Make a case that differs small, and print it.
+    Minimise { file: PathBuf },
     /// Record what this kernel answers to the given case files.
     Record { files: Vec<PathBuf> },
 }
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
     }
     let failed = match &arguments.command {
         Some(Command::Write { again }) => write(*again),
+        Some(Command::Minimise { file }) => usize::from(!smaller(file)),
         Some(Command::Record { files }) => files.iter().filter(|path| !report(path, record(path))).count(),
         Some(Command::Confirm { files }) => against_recorded(files, kernel::run),
         Some(Command::Check { files }) => {
@@ -135,6 +138,25 @@ fn write(again: bool) -> usize {
         failed += usize::from(!report(&path, stored));
     }
     failed
+}
+
+/// Prints the smallest case that differs like this one; false when it cannot be read.
+fn smaller(path: &Path) -> bool {
+    match case::load(path) {
+        Ok(file) => {
+            let small = minimise::minimise(&file);
+            minimise::differences(&small)
+                .unwrap_or_default()
+                .iter()
+                .for_each(|difference| eprintln!("{difference}"));
+            print!("{}", case::to_text(&small));
+            true
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            false
+        }
+    }
 }
 
 /// Compares an arm with the recorded answers; returns how many cases differ.

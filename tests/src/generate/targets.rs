@@ -184,7 +184,7 @@ fn source(ruleset: &Ruleset, rng: &mut Rng, hook: Hook, matches: &str) -> Target
     match rng.below(10) {
         0..=2 => {
             let port = if ports(matches) && rng.one_in(2) {
-                *rng.pick(&["2000", "2000-2010", "600-650", "41000-41001"])
+                *rng.pick(&["2000", "2000-2010", "600-650", "41000-41050"])
             } else {
                 ""
             };
