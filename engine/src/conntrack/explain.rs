@@ -31,8 +31,19 @@ impl Explain {
         self.why.check(pass, field, have, want)
     }
 
+    /// Notes whether the checksum was right, where it was looked at.
+    pub(super) fn checksum(&mut self, right: bool) -> bool {
+        let have = if right { "right" } else { "wrong" };
+        self.check(right, "checksum", || have.to_owned(), || "right".to_owned())
+    }
+
     /// Notes a value that was computed, with where it comes from.
-    pub(super) fn fact(&mut self, field: &'static str, have: impl FnOnce() -> String, want: &'static str) {
-        self.why.check(true, field, have, || want.to_owned());
+    pub(super) fn fact(&mut self, field: &'static str, have: impl FnOnce() -> String, why: &'static str) {
+        self.why.check(true, field, have, || why.to_owned());
+    }
+
+    /// Notes that the state of the connection changed.
+    pub(super) fn moved(&mut self, from: &'static str, to: &'static str) {
+        self.why.check(true, "state now", || to.to_owned(), || format!("was {from}"));
     }
 }

@@ -216,9 +216,7 @@ fn well_formed(bytes: &[u8]) -> bool {
 
 pub(super) fn track(p: &Packeted<'_>, entry: &mut Entry, explain: &mut Explain) -> Judgement {
     let L4::Sctp(packet) = &p.packet.l4 else { return Judgement::Invalid };
-    if p.verify
-        && !explain.check(packet.checksum_ok, "checksum", || "wrong".to_owned(), || "right".to_owned())
-    {
+    if p.verify && !explain.checksum(packet.checksum_ok) {
         explain.say(|| "INVALID: bad SCTP CRC".to_owned());
         return Judgement::Invalid;
     }
@@ -263,7 +261,7 @@ pub(super) fn track(p: &Packeted<'_>, entry: &mut Entry, explain: &mut Explain) 
             entry.status.set(Status::ASSURED);
             entry.note(EventMask::ASSURED);
         }
-        explain.fact("state now", || after.name().to_owned(), "");
+        explain.moved(before.name(), after.name());
     }
     match outcome {
         Outcome::Invalid => {

@@ -232,10 +232,18 @@ impl Conntrack {
 
     /// Gives an answer that the node makes itself (RST, ICMP error) the connection of the packet it answers,
     /// as RELATED in the other direction (`nf_ct_attach`).
+    ///
+    /// The answer to an untracked packet carries the state without a connection: rules see it as INVALID, but
+    /// a NOTRACK in raw leaves it alone, and it is tracked.
     pub fn attach_answer(&mut self, answer: &mut Skb, offender: &Skb) {
-        let Some(at) = offender.ct else { return };
-        let info = if offender.ct_info.is_reply() { CtInfo::Related } else { CtInfo::RelatedReply };
-        self.attach(answer, at, info);
+        match offender.ct {
+            Some(at) => {
+                let info = if offender.ct_info.is_reply() { CtInfo::Related } else { CtInfo::RelatedReply };
+                self.attach(answer, at, info);
+            }
+            None if offender.ct_info == CtInfo::Untracked => answer.ct_info = CtInfo::Related,
+            None => {}
+        }
     }
 
     /// A full table: the background worker would have collected what expired in the last second.

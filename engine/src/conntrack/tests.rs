@@ -243,3 +243,34 @@ fn t7_liberal_translates_it() {
     let seen = lab.server(seg("A", 5001 + 50_000_000, 1001).win(500));
     assert_eq!((seen.state(), seen.packet.ip.src), ("ESTABLISHED", lab.vip));
 }
+
+/// What a reader is told about a segment beyond the window: the arithmetic, not just the verdict.
+#[test]
+fn explanations_carry_the_numbers() {
+    let mut lab = Lab::new();
+    lab.handshake(&LINUX_SYN);
+    let seen = lab.server(seg("PA", 10_005_001, 1001).win(509).len(10));
+    let why: Vec<String> = seen
+        .trace
+        .events
+        .iter()
+        .filter_map(|e| match &e.kind {
+            crate::trace::TraceKind::Conntrack { why, .. } => Some(why),
+            _ => None,
+        })
+        .flatten()
+        .map(|c| format!("{} {} {}: {}", c.field, c.have, c.want, if c.pass { "ok" } else { "fails" }))
+        .collect();
+    assert_eq!(
+        why,
+        [
+            "checksum right right: ok",
+            "state ACK in the reply direction, ESTABLISHED ESTABLISHED: ok",
+            "I seq 10005001 <= 69257, the end of the window that was offered: fails",
+            "II end 10005011 >= 4294908041 (modulo 2^32), one window behind the newest data: ok",
+            "III ack 1001 <= 1001, the end of what the other side sent: ok",
+            "IV ack 1001 >= 4294902297 (modulo 2^32), not absurdly late: ok",
+        ]
+    );
+    assert_eq!(seen.said(), ["INVALID: SEQ is over upper bound 69258 (over the window of the receiver)"]);
+}

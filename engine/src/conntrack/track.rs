@@ -52,6 +52,7 @@ impl Conntrack {
         if !self.enabled(skb.family()) || skb.ct.is_some() || skb.ct_info == CtInfo::Untracked {
             return CtVerdict::Accept;
         }
+        skb.ct_info = CtInfo::None;
         if let Some(done) = self.track_icmp(cx, skb) {
             return done;
         }

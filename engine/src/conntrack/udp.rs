@@ -15,7 +15,7 @@ pub(super) const STREAM_AFTER: Duration = Duration::from_secs(2);
 pub(super) fn track(p: &Packeted<'_>, entry: &mut Entry, explain: &mut Explain) -> Judgement {
     if let L4::Udp(udp) = &p.packet.l4
         && p.verify
-        && !explain.check(udp.checksum_ok, "checksum", || "wrong".to_owned(), || "right".to_owned())
+        && !explain.checksum(udp.checksum_ok)
     {
         explain.say(|| "INVALID: bad UDP checksum or length".to_owned());
         return Judgement::Invalid;
@@ -27,13 +27,9 @@ pub(super) fn track(p: &Packeted<'_>, entry: &mut Entry, explain: &mut Explain) 
     let answered = entry.status.has(Status::SEEN_REPLY);
     let stream = answered && p.now > stream_from;
     let timeout = p.secs(if stream { Knob::UdpTimeoutStream } else { Knob::UdpTimeout });
-    explain.check(answered, "answer seen", || answered.to_string(), || "true for a stream".to_owned());
-    explain.check(
-        stream,
-        "age",
-        || format!("{} ms", p.now.since(entry.created).as_millis()),
-        || "over 2000 ms for a stream".to_owned(),
-    );
+    explain.fact("answer seen", || answered.to_string(), "a stream needs one");
+    let age = p.now.since(entry.created).as_millis();
+    explain.fact("age", || format!("{age} ms"), "a stream is more than 2000 ms old");
     entry.refresh(p.now, timeout);
     entry.count(p.dir, p.packet.len_bytes());
     explain.fact("timeout", || format!("{} s", timeout.as_secs()), "udp_timeout or udp_timeout_stream");

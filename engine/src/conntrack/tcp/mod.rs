@@ -76,9 +76,7 @@ pub(super) fn track(p: &Packeted<'_>, entry: &mut Entry, explain: &mut Explain) 
         explain.say(|| "INVALID: truncated TCP header".to_owned());
         return Judgement::Invalid;
     };
-    if p.verify
-        && !explain.check(segment.checksum_ok, "checksum", || "wrong".to_owned(), || "right".to_owned())
-    {
+    if p.verify && !explain.checksum(segment.checksum_ok) {
         explain.say(|| "INVALID: bad TCP checksum".to_owned());
         return Judgement::Invalid;
     }
@@ -411,7 +409,7 @@ fn conclude(
     let (mut timeout, why) = timeout(p, tcp, to, kind);
     if from != to {
         entry.note(EventMask::PROTOINFO);
-        explain.fact("state now", || to.name().to_owned(), "");
+        explain.moved(from.name(), to.name());
     }
     if !entry.status.has(Status::SEEN_REPLY) {
         if segment.flags.has(TcpFlags::RST) {

@@ -141,7 +141,8 @@ pub(super) fn fits(
         }
     }
 
-    if !has_ack || (rst && ack == 0) {
+    let acknowledges = has_ack && !(rst && ack == 0);
+    if !acknowledges {
         // No acknowledgement, or a broken stack's RST with a zero one: take it as right.
         ack = receiver.end;
         sack = ack;
@@ -152,7 +153,7 @@ pub(super) fn fits(
         end = sender.end;
     }
 
-    let fit = judge(p, sender, receiver, Numbers { seq, end, sack }, explain);
+    let fit = judge(p, sender, receiver, Numbers { seq, end, sack, acknowledges }, explain);
     if fit != Fit::Accept {
         return fit;
     }
@@ -217,6 +218,8 @@ struct Numbers {
     end: u32,
     /// Highest number acknowledged, SACK blocks included.
     sack: u32,
+    /// Whether it acknowledges anything; if not, `sack` is what fits.
+    acknowledges: bool,
 }
 
 /// The four conditions, in arithmetic modulo 2^32; the first that fails decides.
@@ -230,26 +233,29 @@ fn judge(p: &Packeted<'_>, sender: &mut Side, receiver: &Side, n: Numbers, expla
         before(n.seq, seq_high),
         "I seq",
         || n.seq.to_string(),
-        || format!("<= {}, the end of the window that was offered", sender.max_end),
+        || at_most(n.seq, sender.max_end, "the end of the window that was offered"),
     );
     let not_old = explain.check(
         receiver.max_window == 0 || after(n.end, seq_low),
         "II end",
         || n.end.to_string(),
-        || format!(">= {}, one window behind the newest data", seq_low.wrapping_add(1)),
+        || at_least(n.end, seq_low.wrapping_add(1), "one window behind the newest data"),
     );
-    let ack_seen = explain.check(
-        before(n.sack, ack_high),
-        "III ack",
-        || n.sack.to_string(),
-        || format!("<= {}, the end of what the other side sent", receiver.end),
-    );
-    let ack_fresh = explain.check(
-        after(n.sack, ack_low),
-        "IV ack",
-        || n.sack.to_string(),
-        || format!(">= {}, not absurdly late", ack_low.wrapping_add(1)),
-    );
+    let (ack_seen, ack_fresh) = (before(n.sack, ack_high), after(n.sack, ack_low));
+    if n.acknowledges {
+        explain.check(
+            ack_seen,
+            "III ack",
+            || n.sack.to_string(),
+            || at_most(n.sack, receiver.end, "the end of what the other side sent"),
+        );
+        explain.check(
+            ack_fresh,
+            "IV ack",
+            || n.sack.to_string(),
+            || at_least(n.sack, ack_low.wrapping_add(1), "not absurdly late"),
+        );
+    }
     let overshoot = n.end.wrapping_sub(sender.max_end).wrapping_add(1);
     // Before 6.1 there were two answers: what is ignored now was invalid.
     let lenient = p.kernel >= KernelVersion::V6_1;
@@ -275,6 +281,17 @@ fn judge(p: &Packeted<'_>, sender: &mut Side, receiver: &Side, n: Numbers, expla
     let fit = if sender.flags.liberal || p.config.on(Knob::TcpBeLiberal) { Fit::Liberal } else { fit };
     explain.say(|| why.sentence(fit));
     fit
+}
+
+/// The bound as words; where the numbers have wrapped around, it says so.
+fn at_most(have: u32, bound: u32, why: &str) -> String {
+    let wrapped = before(have, bound.wrapping_add(1)) != (have <= bound);
+    format!("<= {bound}{}, {why}", if wrapped { " (modulo 2^32)" } else { "" })
+}
+
+fn at_least(have: u32, bound: u32, why: &str) -> String {
+    let wrapped = before(have, bound) != (have < bound);
+    format!(">= {bound}{}, {why}", if wrapped { " (modulo 2^32)" } else { "" })
 }
 
 /// Which condition failed, in the kernel's words of `nf_conntrack_log_invalid`.

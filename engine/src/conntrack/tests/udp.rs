@@ -185,3 +185,18 @@ fn a_dropped_packets_entry_dies_with_it_and_release_is_idempotent() {
     assert_eq!(lab.ct.count(), 0);
     assert!(!lab.ct.entries(lab.now).any(|e| e.status.has(Status::CONFIRMED)));
 }
+
+/// Asked of the kernel: the error about an untracked packet is tracked all the same, finds nothing, and counts.
+#[test]
+fn the_answer_to_an_untracked_packet_is_no_untracked_packet() {
+    let mut lab = Lab::new();
+    let mut offender = crate::packet::Skb::new(udp(lab.client, 5000, lab.server, 53, 10));
+    offender.ct_info = crate::packet::CtInfo::Untracked;
+    let quote = vec![0; 8];
+    let error = crate::conntrack::testing::icmp(lab.server, lab.client, 3, 3, 0, quote);
+    let mut answer = crate::packet::Skb::new(error);
+    lab.ct.attach_answer(&mut answer, &offender);
+    assert_eq!((answer.ct, answer.ct_info.state_name()), (None, "RELATED"));
+    let _ = lab.in_flight(&mut answer, &mut crate::trace::Trace::default());
+    assert_eq!((answer.ct_info.state_name(), lab.ct.stats.error), ("INVALID", 1));
+}

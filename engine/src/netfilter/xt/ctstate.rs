@@ -45,6 +45,8 @@ impl States {
     pub fn of(skb: &Skb, entry: Option<&Entry>) -> Self {
         let base = match skb.ct_info {
             CtInfo::None => Self::INVALID,
+            // The node's answer to an untracked packet, before it is tracked: a state without a connection.
+            _ if entry.is_none() && skb.ct_info != CtInfo::Untracked => Self::INVALID,
             CtInfo::Untracked => Self::UNTRACKED,
             CtInfo::New => Self::NEW,
             CtInfo::Related | CtInfo::RelatedReply => Self::RELATED,
