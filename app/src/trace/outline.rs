@@ -16,13 +16,13 @@ pub(super) struct OutlineProps {
 #[component]
 pub(super) fn Outline(props: &OutlineProps) -> Html {
     let ruleset = &props.ruleset;
-    let chains: usize = ruleset.tables.iter().map(|table| table.chains.len()).sum();
+    let chains: u32 = ruleset.tables.iter().map(|table| table.chain_count).sum();
     let tables: Vec<_> = ruleset.tables.iter().map(|table| table.name.as_str()).collect();
     html! {
         <div class="outline">
             <p>
                 <strong>{ &ruleset.family }</strong>
-                { format!(" · {} · {} · {}", count(u64::from(ruleset.rules), "rule"), count(chains as u64, "chain"), tables.join(", ")) }
+                { format!(" · {} · {} · {}", count(u64::from(ruleset.rules), "rule"), count(u64::from(chains), "chain"), tables.join(", ")) }
             </p>
             if !ruleset.not_emulated.is_empty() {
                 <ul class="not-emulated-list">

@@ -23,7 +23,10 @@ pub struct ChainView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableView {
     pub name: String,
+    /// The chains on hooks, then the first of the others: a large ruleset has 70,000.
     pub chains: Vec<ChainView>,
+    /// All chains of the table.
+    pub chain_count: u32,
 }
 
 /// Something that was read and kept, and is not emulated.
@@ -67,7 +70,8 @@ impl RulesetView {
 pub fn ruleset_view(ruleset: &Ruleset, diags: &[Diag], text: &str) -> RulesetView {
     let tables = ruleset.tables.iter().map(|table| TableView {
         name: table.name.name().to_owned(),
-        chains: table.chains.iter().map(chain_view).collect(),
+        chains: table.chains.iter().take(CHAINS_MAX).map(chain_view).collect(),
+        chain_count: table.chains.len() as u32,
     });
     let mut parts: Vec<NotEmulatedView> = Vec::new();
     let mut devices: Vec<String> = Vec::new();
@@ -104,6 +108,9 @@ pub fn ruleset_view(ruleset: &Ruleset, diags: &[Diag], text: &str) -> RulesetVie
         devices,
     }
 }
+
+/// Chains listed for a table.
+const CHAINS_MAX: usize = 200;
 
 /// Problems shown; who sees this many reads the first ones.
 const PROBLEMS_MAX: usize = 50;
