@@ -62,6 +62,7 @@ mod sctp;
 mod set;
 mod spi;
 mod statistic;
+mod string;
 mod tcp;
 mod tcpmss;
 mod tcpoptstrip;
@@ -69,6 +70,7 @@ mod time;
 mod tos;
 mod trace;
 mod ttl;
+mod u32;
 mod udp;
 
 #[cfg(test)]
@@ -141,11 +143,13 @@ match_registry! {
     Set: set::SetMatch,
     State: ctstate::State,
     Statistic: statistic::Statistic,
+    Str: string::StringMatch,
     Tcp: tcp::Tcp,
     Tcpmss: tcpmss::Tcpmss,
     Time: time::Time,
     Tos: tos::Tos,
     Ttl: ttl::Ttl,
+    U32: u32::U32,
     Udp: udp::Udp,
 }
 

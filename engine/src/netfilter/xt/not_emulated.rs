@@ -60,8 +60,6 @@ pub static ABSENT_MATCHES: &[(&str, &str)] = &[
     ("rt", "the IPv6 routing header is not parsed"),
     ("socket", "sockets of the node are known by their ports only"),
     ("srh", "the IPv6 segment routing header is not parsed"),
-    ("string", "searches the payload, which a described packet does not have"),
-    ("u32", "computes over the raw bytes, which a described packet does not have"),
 ];
 
 /// Targets that iptables 1.8.9 ships and the engine does not emulate, each with the reason.
