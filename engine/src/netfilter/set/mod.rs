@@ -242,17 +242,13 @@ impl Set {
         now: Instant,
         mut accept: impl FnMut(&mut Data) -> bool,
     ) -> Option<&Data> {
-        let lens: Vec<u8> = match wanted.prefix_len() {
-            None => {
-                let at = self.elements.get_index_of(wanted)?;
-                let (_, data) = self.elements.get_index_mut(at)?;
-                return (!data.is_expired(now) && accept(data)).then_some(&*data);
-            }
-            Some(own) => self.lens.keys().rev().copied().filter(|len| *len <= own).collect(),
+        let Some(own) = wanted.prefix_len() else {
+            let data = self.elements.get_mut(wanted)?;
+            return (!data.is_expired(now) && accept(data)).then_some(&*data);
         };
         let mut found = None;
-        for len in lens {
-            let Some(at) = self.elements.get_index_of(&wanted.with_prefix(len)) else { continue };
+        for len in self.lens.keys().rev().filter(|len| **len <= own) {
+            let Some(at) = self.elements.get_index_of(&wanted.with_prefix(*len)) else { continue };
             let Some((_, data)) = self.elements.get_index_mut(at) else { continue };
             if !data.is_expired(now) && accept(data) {
                 found = Some(at);

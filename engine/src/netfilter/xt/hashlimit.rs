@@ -57,7 +57,8 @@ struct Bucket {
 /// All tables of a namespace, by name: rules of one name share one.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
-    tables: BTreeMap<(Family, String), Table>,
+    /// By family, then by name.
+    tables: [BTreeMap<String, Table>; 2],
 }
 
 /// Rate, mode and masks are those of the rule that was loaded first (`htable_create`).
@@ -70,7 +71,9 @@ struct Table {
 impl Tables {
     /// Forgets the tables that no rule names any more (`htable_put`).
     pub fn retain(&mut self, named: impl Fn(Family, &str) -> bool) {
-        self.tables.retain(|(family, name), _| named(*family, name));
+        for family in [Family::V4, Family::V6] {
+            self.tables[family as usize].retain(|name, _| named(family, name));
+        }
     }
 }
 
@@ -259,11 +262,11 @@ impl MatchExt for Hashlimit {
 
     fn prepare(&self, family: Family, shared: &mut Shared) {
         let made = || Table { made_by: self.0.clone(), buckets: BTreeMap::new() };
-        shared.hashlimit.tables.entry((family, self.0.name.clone())).or_insert_with(made);
+        shared.hashlimit.tables[family as usize].entry(self.0.name.clone()).or_insert_with(made);
     }
 
     fn eval(&self, cx: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
-        let Some(table) = cx.shared.hashlimit.tables.get_mut(&(cx.family, self.0.name.clone())) else {
+        let Some(table) = cx.shared.hashlimit.tables[cx.family as usize].get_mut(&self.0.name) else {
             return MatchResult::No;
         };
         // The rule's own say is only on which side of the rate it matches.

@@ -49,7 +49,7 @@ impl MatchExt for Owner {
             OptSpec::new("--suppl-groups", Values::None),
         ])
         .simplified(
-            "a socket has one group: --suppl-groups looks at no others; of user names only root is known",
+            "a socket has one group: --suppl-groups looks at no others; of user names only root is known; answers of the node itself count as having no socket",
         );
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {

@@ -53,13 +53,16 @@ struct Fields {
 /// All lists of a namespace.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
-    lists: BTreeMap<(Family, String), List>,
+    /// By family, then by name.
+    lists: [BTreeMap<String, List>; 2],
 }
 
 impl Lists {
     /// Forgets the lists that no rule names any more (`recent_table_put`).
     pub fn retain(&mut self, named: impl Fn(Family, &str) -> bool) {
-        self.lists.retain(|(family, name), _| named(*family, name));
+        for family in [Family::V4, Family::V6] {
+            self.lists[family as usize].retain(|name, _| named(family, name));
+        }
     }
 }
 
@@ -207,7 +210,7 @@ impl MatchExt for Recent {
         let f = &*self.0;
         let stamps_max = if f.hits > 0 { f.hits.next_power_of_two() } else { STAMPS } as usize;
         let made = || List { mask: f.mask, stamps_max, entries: Vec::new() };
-        let list = shared.recent.lists.entry((family, f.name.clone())).or_insert_with(made);
+        let list = shared.recent.lists[family as usize].entry(f.name.clone()).or_insert_with(made);
         // A rule that counts further than the list keeps flushes it.
         if stamps_max > list.stamps_max {
             list.stamps_max = stamps_max;
@@ -222,8 +225,8 @@ impl MatchExt for Recent {
         let forwarded = cx.outdev.is_some() && skb.indev.is_some();
         let ttl = ip.ttl.wrapping_add(u8::from(forwarded));
         let now = jiffies(cx.now);
-        let lists = &mut cx.shared.recent.lists;
-        let Some(list) = lists.get_mut(&(cx.family, f.name.clone())) else { return MatchResult::No };
+        let lists = &mut cx.shared.recent.lists[cx.family as usize];
+        let Some(list) = lists.get_mut(&f.name) else { return MatchResult::No };
         let addr = masked(if f.dest { ip.dst } else { ip.src }, list.mask);
         let at = list
             .entries

@@ -199,6 +199,14 @@ macro_rules! target_registry {
                 }
             }
 
+            /// Whether it may stand in a rule with these matches.
+            pub fn check_matches(
+                &self,
+                matches: &[crate::netfilter::rule::BoundMatch],
+            ) -> Result<(), ArgError> {
+                if let Self::Tcpmss(t) = self { t.check_matches(matches) } else { Ok(()) }
+            }
+
             /// The IP sets it changes.
             pub fn set_names(&self) -> [Option<&str>; 2] {
                 if let Self::Set(t) = self { t.set_names() } else { [None, None] }

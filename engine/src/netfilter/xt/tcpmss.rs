@@ -1,7 +1,9 @@
 //! `-m tcpmss` and `-j TCPMSS`: the maximum segment size option (`xt_tcpmss.c`, `xt_TCPMSS.c`).
 
+use super::Match;
 use super::prelude::*;
 use crate::netfilter::Verdict;
+use crate::netfilter::rule::BoundMatch;
 use crate::packet::Tcp;
 use crate::trace::DropReason;
 
@@ -81,6 +83,18 @@ pub struct TcpmssTarget {
 }
 
 impl TcpmssTarget {
+    /// The rule must match SYN (`find_syn_match`).
+    pub fn check_matches(&self, matches: &[BoundMatch]) -> Result<(), ArgError> {
+        let syn = |m: &BoundMatch| match &m.m {
+            Match::Tcp(tcp) => tcp.flags.is_some_and(|(_, wanted, inverted)| wanted & 0x02 != 0 && !inverted),
+            _ => false,
+        };
+        if matches.iter().any(syn) {
+            return Ok(());
+        }
+        Err(ArgError::kernel(Errno::Inval, "TCPMSS: only works on TCP SYN packets"))
+    }
+
     /// The value to set; none when the MTU leaves no room.
     fn wanted(&self, cx: &Cx<'_>, packet: &Packet) -> Option<u16> {
         if self.mss.is_some() {
@@ -96,10 +110,11 @@ impl TcpmssTarget {
 }
 
 impl TargetExt for TcpmssTarget {
-    const SPEC: ExtSpec = ExtSpec::new("TCPMSS", BOTH, "net/netfilter/xt_TCPMSS.c")
-        .protos(&[proto::TCP])
-        .options(&[OptSpec::new("--set-mss", Values::One), OptSpec::new("--clamp-mss-to-pmtu", Values::None)])
-        .simplified("a rule without a match on SYN is accepted, which the kernel refuses");
+    const SPEC: ExtSpec =
+        ExtSpec::new("TCPMSS", BOTH, "net/netfilter/xt_TCPMSS.c").protos(&[proto::TCP]).options(&[
+            OptSpec::new("--set-mss", Values::One),
+            OptSpec::new("--clamp-mss-to-pmtu", Values::None),
+        ]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
         let mss = optional("TCPMSS", args, "--set-mss", 0, 65_515)?.map(|n| n as u16);

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use super::*;
 use crate::base::Hook;
-use crate::netfilter::rule::Not;
+use crate::netfilter::rule::{BoundMatch, Not};
 use crate::packet::Family;
 
 /// The words of a rule, as a shell would split them.
@@ -117,6 +117,9 @@ fn read(family: Family, table: &str, chain: &str, words: &[String]) -> Result<Ru
     }
     if let Some(t) = &rule.target {
         t.check_hooks(&[hook]).map_err(Wrong::Parse)?;
+        let bound = |m: &Match| BoundMatch { m: m.clone(), state: None };
+        let matches: Vec<_> = rule.matches.iter().map(bound).collect();
+        t.check_matches(&matches).map_err(Wrong::Parse)?;
     }
     Ok(rule)
 }

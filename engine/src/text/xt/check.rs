@@ -1,7 +1,6 @@
 //! What the kernel checks when a table is committed, and the tool cannot know before.
 
 use super::build::jumps_to;
-use super::registry;
 use crate::base::Hook;
 use crate::netfilter::Target;
 use crate::netfilter::rule::{Net, Not};
@@ -166,24 +165,23 @@ fn misplaced(table: &Table, hooks: &[u8]) -> Vec<Objection> {
         if hooks[at] == 0 {
             continue;
         }
+        let from: Vec<Hook> = Hook::ALL.into_iter().filter(|&h| hooks[at] & (1 << (h as u8)) != 0).collect();
         for (position, rule) in chain.rules.iter().enumerate() {
-            let matches = rule.matches.iter().map(|b| registry::spec_of_match(&b.m, table.family));
+            let matches = rule.matches.iter().map(|b| b.m.check_hooks(&from));
             let target = match &rule.target {
-                Target::Ext(target) => registry::spec_of_target(target, table.family),
+                Target::Ext(target) => {
+                    target.check_hooks(&from).and_then(|()| target.check_matches(&rule.matches))
+                }
                 Target::None
                 | Target::Accept
                 | Target::Drop
                 | Target::Return
                 | Target::Queue
                 | Target::Jump(_)
-                | Target::Goto(_) => None,
+                | Target::Goto(_) => Ok(()),
             };
-            for spec in matches.flatten().chain(target).filter(|s| !s.hooks.is_empty()) {
-                let from: Vec<Hook> =
-                    Hook::ALL.into_iter().filter(|&h| hooks[at] & (1 << (h as u8)) != 0).collect();
-                if let Err(error) = spec.check_hooks(&from) {
-                    found.push(objection(table, at, position, "Invalid argument", error.message));
-                }
+            for error in matches.chain([target]).filter_map(Result::err) {
+                found.push(objection(table, at, position, "Invalid argument", error.message));
             }
         }
     }

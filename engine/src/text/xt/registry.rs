@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::netfilter::xt::{ExtSpec, MATCHES, Match, MatchEntry, OptSpec, TARGETS, TargetEntry, TargetExt};
+use crate::netfilter::xt::{MATCHES, MatchEntry, OptSpec, TARGETS, TargetEntry};
 use crate::packet::Family;
 
 static MATCH_NAMES: LazyLock<Names> = LazyLock::new(|| Names::of(MATCHES.iter().map(|m| m.spec.name)));
@@ -59,16 +59,6 @@ pub(super) fn find_target(name: &str, family: Family) -> Option<&'static TargetE
 /// Whether any family has a target of this name.
 pub(super) fn is_target(name: &str) -> bool {
     TARGET_NAMES.candidates(name).any(|at| TARGETS[at].spec.name == name)
-}
-
-/// What is known of a match in a rule; none if it is not emulated.
-pub(super) fn spec_of_match(m: &Match, family: Family) -> Option<&'static ExtSpec> {
-    if matches!(m, Match::NotEmulated(_)) { None } else { find_match(m.name(), family).map(|e| &e.spec) }
-}
-
-/// The same of a target.
-pub(super) fn spec_of_target(t: &TargetExt, family: Family) -> Option<&'static ExtSpec> {
-    if matches!(t, TargetExt::NotEmulated(_)) { None } else { find_target(t.name(), family).map(|e| &e.spec) }
 }
 
 /// The option written `--name` exactly.
