@@ -24,8 +24,10 @@ pub struct Ran {
     pub trace: Trace,
     /// What is not emulated and was met; empty when the answer is certain by itself.
     pub unknowns: Vec<Unknown>,
-    /// Other ways it could end. Empty means certain.
+    /// Other ways it could end.
     pub alternatives: Vec<Alternative>,
+    /// Every world was looked at; there can be more than the engine follows.
+    pub explored: bool,
 }
 
 /// Another world's end.
@@ -37,8 +39,9 @@ pub struct Alternative {
 }
 
 impl Ran {
+    /// Whether the end does not depend on anything that is not emulated.
     pub const fn certain(&self) -> bool {
-        self.alternatives.is_empty()
+        self.explored && self.alternatives.is_empty()
     }
 }
 
@@ -71,6 +74,7 @@ impl Netns {
         let mut explored = 1;
         while let Some(script) = scripts.pop() {
             if explored >= WORLDS_MAX {
+                first.explored = false;
                 break;
             }
             explored += 1;
@@ -109,7 +113,8 @@ impl Netns {
         let ct_info = self.ct.enabled(family).then_some(skb.ct_info);
         let delivered = (end.disposition == Disposition::Delivered).then_some(skb.packet);
         let unknowns = assume.unknowns;
-        (Ran { end, ct_info, emitted, delivered, trace, unknowns, alternatives: Vec::new() }, answers)
+        let alternatives = Vec::new();
+        (Ran { end, ct_info, emitted, delivered, trace, unknowns, alternatives, explored: true }, answers)
     }
 }
 

@@ -33,6 +33,52 @@ fn a_service_is_translated_both_ways() {
     assert_eq!(syn_ack.rules_evaluated, 0);
 }
 
+/// A rule that nobody can decide here.
+const UNKNOWN: &str = "-m bpf --bytecode \"1,6 0 0 0\"";
+
+fn udp() -> &'static str {
+    r#"{"in": "c0", "src": "10.1.0.2", "dst": "10.2.0.2", "proto": "udp", "sport": 1, "dport": 53}"#
+}
+
+#[test]
+fn a_fate_that_depends_on_what_is_not_emulated_is_uncertain() {
+    let report = case(&format!("*filter\n-A FORWARD -p udp {UNKNOWN} -j DROP\nCOMMIT\n"), udp());
+    let packet = &report.packets[0];
+    assert_eq!(
+        (packet.verdict, packet.not_emulated.as_slice()),
+        ("uncertain", &["-m bpf (filter FORWARD rule 1)".to_owned()][..])
+    );
+    let ways: Vec<_> = packet.alternatives.iter().map(|a| (a.when.as_str(), a.verdict)).collect();
+    assert_eq!(
+        ways,
+        [("none of them applies", "forwarded"), ("-m bpf (filter FORWARD rule 1) applies", "dropped")]
+    );
+}
+
+#[test]
+fn a_fate_that_does_not_depend_on_it_is_certain() {
+    for rules in [
+        format!("-A FORWARD {UNKNOWN} -j ACCEPT"),
+        format!("-A FORWARD -p tcp {UNKNOWN} -j DROP"),
+        format!("-A FORWARD -j ACCEPT\n-A FORWARD {UNKNOWN} -j DROP"),
+        format!("-A FORWARD {UNKNOWN} -m length --length 1:5 -j DROP"),
+    ] {
+        let report = case(&format!("*filter\n{rules}\nCOMMIT\n"), udp());
+        assert_eq!(
+            (report.packets[0].verdict, report.packets[0].alternatives.len()),
+            ("forwarded", 0),
+            "{rules}"
+        );
+    }
+}
+
+#[test]
+fn more_worlds_than_are_followed_are_uncertain() {
+    let rules = format!("-A FORWARD {UNKNOWN} -j ACCEPT\n").repeat(40);
+    let report = case(&format!("*filter\n{rules}COMMIT\n"), udp());
+    assert_eq!(report.packets[0].verdict, "uncertain");
+}
+
 /// Runs the set-up commands alone and gives what `command` then shows.
 fn after(setup: &[(&str, &str)], command: &str) -> Result<String, String> {
     let mut netns = crate::netns::Netns::new(crate::base::KernelVersion::default(), 1);
