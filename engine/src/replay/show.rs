@@ -15,6 +15,7 @@ pub fn run(netns: &Netns, line: &str) -> Result<String, String> {
         [] => Err("an empty command".to_owned()),
         ["conntrack", rest @ ..] => conntrack(netns, rest),
         ["sysctl", rest @ ..] => sysctl(netns, rest),
+        ["ip", rest @ ..] => ip(netns, rest),
         ["ipset", "save" | "-S"] => Ok(ipset::save(&netns.shared.sets, None, netns.now)),
         ["ipset", "save" | "-S", name] => Ok(ipset::save(&netns.shared.sets, Some(name), netns.now)),
         ["ipset", "list" | "-L", rest @ ..] => {
@@ -87,6 +88,32 @@ pub(super) fn spans(line: &str) -> Vec<&str> {
 fn conntrack(netns: &Netns, args: &[&str]) -> Result<String, String> {
     let ran = text::conntrack::show(&netns.ct, netns.now, args);
     if ran.exit_code == 0 { Ok(ran.stdout) } else { Err(ran.stderr.trim_end().to_owned()) }
+}
+
+/// `ip [-4|-6] route`, `ip [-br] addr [show [dev] DEV]`.
+fn ip(netns: &Netns, args: &[&str]) -> Result<String, String> {
+    let (flags, words): (Vec<&str>, Vec<&str>) = args.iter().partition(|a| a.starts_with('-'));
+    let v6 = flags.contains(&"-6");
+    let known = flags.iter().all(|f| matches!(*f, "-4" | "-6" | "-br" | "-brief"));
+    let brief = flags.iter().any(|f| f.starts_with("-br"));
+    let inet = &netns.inet;
+    match words.as_slice() {
+        ["r" | "ro" | "route"] | ["r" | "ro" | "route", "show" | "list"] if known => {
+            Ok(text::ip::print_routes(inet, v6))
+        }
+        ["a" | "addr" | "address"] | ["a" | "addr" | "address", "show" | "list"] if known => {
+            Ok(if brief { text::ip::print_addr_brief(inet) } else { text::ip::print_addr(inet, None) })
+        }
+        ["a" | "addr" | "address", "show", "dev", name] | ["a" | "addr" | "address", "show", name]
+            if known && !brief =>
+        {
+            match inet.find_device(name) {
+                Some(_) => Ok(text::ip::print_addr(inet, Some(name))),
+                None => Err(format!("Device \"{name}\" does not exist.")),
+            }
+        }
+        _ => Err(format!("ip {} is not a command that can be shown", args.join(" "))),
+    }
 }
 
 fn sysctl(netns: &Netns, args: &[&str]) -> Result<String, String> {

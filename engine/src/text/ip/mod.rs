@@ -1,11 +1,15 @@
-//! The output of `ip addr` and `ip route` (iproute2), in the forms that people paste.
+//! The output of `ip addr` and `ip route` (iproute2), in the forms that people paste, and as it is printed.
 //!
-//! Owns reading these texts into plain records. Does not own what a namespace makes of them (`replay::infer`).
+//! Owns reading these texts into plain records and printing a namespace's. Does not own what a namespace makes of
+//! them (`replay::infer`).
 //! Lines that are not understood are left out and named; nothing here fails as a whole.
 
 mod addr;
 mod json;
+mod print;
 mod route;
+
+pub use print::{addr as print_addr, addr_brief as print_addr_brief, routes as print_routes};
 
 use std::net::IpAddr;
 

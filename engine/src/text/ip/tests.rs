@@ -85,3 +85,62 @@ fn what_is_no_ip_output_is_named() {
     let (_, notes) = parse_addr("[{\"ifname\": 5}]");
     assert_eq!((notes[0].severity, notes[0].line), (Severity::Error, 1));
 }
+
+/// Recorded from iproute2 6.1 on Linux 6.18; the names of the pairs' other ends are taken out.
+#[test]
+fn a_namespace_prints_as_ip_does() {
+    use crate::netns::{Address, DeviceKind, Inet, Route, RouteKind};
+    let mut inet = Inet::new(crate::base::KernelVersion::default());
+    let c0 = inet.add_device("c0", DeviceKind::Wire);
+    let s0 = inet.add_device("s0", DeviceKind::Wire);
+    for (dev, text) in [
+        (c0, "10.1.0.1/24"),
+        (c0, "10.1.0.5/24"),
+        (c0, "fd00:1::1/64"),
+        (s0, "10.2.0.1/24"),
+        (c0, "fe80::ff:fe00:101/64"),
+    ] {
+        let (addr, len) = addr(text);
+        inet.add_address(dev, Address::new(addr, len));
+    }
+    inet.device_mut(c0).mac = Some([2, 0, 0, 0, 1, 1]);
+    let mut add = |to: &str, dev, change: &dyn Fn(Route) -> Route| {
+        let (to, len) = addr(to);
+        let metric = if to.is_ipv6() { 1024 } else { 0 };
+        inet.main.add(change(Route { metric, ..Route::new(to, len, dev).unwrap() }));
+    };
+    let via = |hop: &str| Some(hop.parse().unwrap());
+    add("0.0.0.0/0", s0, &|r| Route { via: via("10.2.0.2"), ..r });
+    add("10.9.0.0/16", c0, &|r| r);
+    add("9.1.0.0/16", c0, &|r| Route { kind: RouteKind::Blackhole, dev: None, ..r });
+    add("9.2.0.0/16", c0, &|r| Route { kind: RouteKind::Unreachable, dev: None, metric: 7, ..r });
+    add("10.8.0.0/16", c0, &|r| Route { via: via("10.1.0.9"), mtu: Some(1400), src: via("10.1.0.5"), ..r });
+    add("1.2.3.4", c0, &|r| Route { metric: 5, ..r });
+    add("::/0", c0, &|r| Route { via: via("fd00:1::2"), ..r });
+    add("fd96::/64", s0, &|r| r);
+    add("fd97::/64", s0, &|r| Route { kind: RouteKind::Blackhole, dev: None, ..r });
+    assert_eq!(
+        print_routes(&inet, false),
+        "default via 10.2.0.2 dev s0 \n1.2.3.4 dev c0 scope link metric 5 \nblackhole 9.1.0.0/16 \n\
+         unreachable 9.2.0.0/16 metric 7 \n10.1.0.0/24 dev c0 proto kernel scope link src 10.1.0.1 \n\
+         10.2.0.0/24 dev s0 proto kernel scope link src 10.2.0.1 \n\
+         10.8.0.0/16 via 10.1.0.9 dev c0 src 10.1.0.5 mtu 1400 \n10.9.0.0/16 dev c0 scope link \n"
+    );
+    assert_eq!(
+        print_routes(&inet, true),
+        "fd00:1::/64 dev c0 proto kernel metric 256 pref medium\nfd96::/64 dev s0 metric 1024 pref medium\n\
+         blackhole fd97::/64 dev lo metric 1024 pref medium\n\
+         fe80::/64 dev c0 proto kernel metric 256 pref medium\n\
+         default via fd00:1::2 dev c0 metric 1024 pref medium\n"
+    );
+    assert_eq!(
+        print_addr_brief(&inet),
+        "lo               UNKNOWN        127.0.0.1/8 ::1/128 \n\
+         c0               UP             10.1.0.1/24 10.1.0.5/24 fd00:1::1/64 fe80::ff:fe00:101/64 \n\
+         s0               UP             10.2.0.1/24 \n"
+    );
+    let (read, notes) = parse_addr(&print_addr(&inet, None));
+    assert_eq!((notes.len(), read.len(), read[1].addresses.len()), (0, 3, 4));
+    let (read, notes) = parse_route(&print_routes(&inet, false));
+    assert_eq!((notes.len(), read.len()), (0, 8));
+}
