@@ -1,6 +1,8 @@
 //! Public rulesets with answers measured on Linux 6.18 (`../shared/peer/dumps/README.md`, which is not part of the
 //! project: without it these tests say so and pass).
 
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+
 use std::path::PathBuf;
 
 use chainwalk_engine::base::KernelVersion;

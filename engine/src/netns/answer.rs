@@ -1,18 +1,14 @@
-//! The errors that the node sends because of a packet: ICMP and ICMPv6 errors, redirects, and what REJECT asks
-//! for (`icmp.c`, `ip6_icmp.c`, `nf_reject_ipv4.c`, `nf_reject_ipv6.c`).
+//! The errors that the node sends because of a packet: ICMP and ICMPv6 errors and redirects (`icmp.c`,
+//! `ip6_icmp.c`, `route.c`). What REJECT asks for is in `reject`.
 //!
 //! Owns when an error may be sent, what it quotes, and its source address. The error then goes through OUTPUT
 //! and POSTROUTING like any local packet, with the offender's connection attached.
 
 use std::net::IpAddr;
 
-use smoltcp::wire::checksum;
-
 use super::Netns;
 use super::path::Run;
 use super::route::RouteKind;
-use crate::base::Hook;
-use crate::netfilter::xt::RejectWith;
 use crate::packet::wire::is_icmp_error;
 use crate::packet::{Dst, Family, Icmp, Ip, L4, Packet, PacketType, Skb, Tcp, TcpFlags, proto};
 use crate::trace::{DropReason, TraceKind};
@@ -100,7 +96,7 @@ impl Netns {
         let (kind, code, rest) = trouble.message(family);
         let allowed = match run.sending_icmp {
             true => Err("the packet is an ICMP message that the node is sending"),
-            false => self.may_send(offender, kind, code),
+            false => self.may_send(offender, kind),
         };
         if let Err(why) = allowed {
             run.trace.record(self.now, || TraceKind::Note { text: format!("no ICMP error: {why}") });
@@ -129,7 +125,7 @@ impl Netns {
     }
 
     /// The rules of `icmp_send` and `icmp6_send` about what gets no error.
-    fn may_send(&self, offender: &Skb, kind: u8, code: u8) -> Result<(), &'static str> {
+    fn may_send(&self, offender: &Skb, kind: u8) -> Result<(), &'static str> {
         let ip = &offender.packet.ip;
         let group = offender.packet_type != PacketType::Host
             || offender.dst.is_some_and(|d| d.broadcast)
@@ -147,7 +143,6 @@ impl Netns {
                 {
                     return Err("the packet is an ICMP error itself");
                 }
-                let _ = (kind, code);
             }
             Family::V6 => {
                 // Packet too big may answer multicast.
@@ -249,47 +244,6 @@ impl Netns {
         }
     }
 
-    /// REJECT: the error it names, about a packet at `hook`.
-    pub(super) fn reject(&mut self, run: &mut Run<'_>, offender: &Skb, with: RejectWith, hook: Hook) {
-        let _ = hook;
-        match with {
-            RejectWith::Icmp { kind, code } => {
-                if offender.packet.is_later_fragment() {
-                    return;
-                }
-                if !checksum_fine(&offender.packet) {
-                    run.trace.record(self.now, || TraceKind::Note {
-                        text: "REJECT sends nothing: the packet's checksum is wrong".to_owned(),
-                    });
-                    return;
-                }
-                self.icmp_error(run, offender, Trouble::Rejected { kind, code });
-            }
-            RejectWith::TcpReset => self.reject_with_reset(run, offender),
-            RejectWith::EchoReply => {}
-        }
-    }
-
-    /// `nf_send_reset`, `nf_send_reset6`.
-    fn reject_with_reset(&mut self, run: &mut Run<'_>, offender: &Skb) {
-        let Some(tcp) = offender.packet.tcp().filter(|t| !t.flags.has(TcpFlags::RST) && t.checksum_ok) else {
-            return;
-        };
-        if offender.dst.is_some_and(|d| d.broadcast) || offender.packet.is_later_fragment() {
-            return;
-        }
-        let (src, to) = (offender.packet.ip.dst, offender.packet.ip.src);
-        if src.is_multicast() || to.is_multicast() || to.is_unspecified() {
-            return;
-        }
-        let ip = Ip { proto: proto::TCP, dont_fragment: src.is_ipv4(), ..self.own_header(src, to) };
-        let packet = Packet { ip, l4: L4::Tcp(reset_for(tcp)) };
-        let mut skb = self.reply_skb(packet, offender);
-        self.ct.attach_answer(&mut skb, offender);
-        self.ct.reject_closed(offender, self.now);
-        self.answer(run, &mut skb, "REJECT --reject-with tcp-reset");
-    }
-
     /// Sends what the node made because of another packet.
     pub(super) fn answer(&mut self, run: &mut Run<'_>, skb: &mut Skb, because: &str) {
         run.trace.record(self.now, || TraceKind::Answer {
@@ -355,34 +309,6 @@ pub(super) fn reset_for(tcp: &Tcp) -> Tcp {
         options: Vec::new(),
         payload: Vec::new(),
         checksum_ok: true,
-    }
-}
-
-/// `nf_reject_verify_csum`, `nf_ip_checksum` and `nf_ip6_checksum`: which packets REJECT answers with ICMP.
-///
-/// A protocol whose checksum the kernel does not know is summed as if it had one of ICMP's kind over its whole
-/// payload; unless that happens to be right, as for zeros in IPv4, the packet gets no answer.
-fn checksum_fine(packet: &Packet) -> bool {
-    match &packet.l4 {
-        L4::Tcp(tcp) => tcp.checksum_ok,
-        L4::Udp(udp) => udp.checksum_ok,
-        L4::Icmp(icmp) => icmp.checksum_ok,
-        L4::Sctp(_) => true,
-        L4::Raw(bytes) | L4::Truncated(bytes) => match packet.ip.proto {
-            proto::GRE | proto::AH | proto::ESP | proto::SCTP | proto::UDPLITE | proto::DCCP => true,
-            other => {
-                let payload = checksum::data(bytes);
-                let sum = match packet.ip.src {
-                    IpAddr::V4(_) => payload,
-                    IpAddr::V6(_) => {
-                        let (src, dst) = (packet.ip.src.into(), packet.ip.dst.into());
-                        let pseudo = checksum::pseudo_header(&src, &dst, other.into(), bytes.len() as u32);
-                        checksum::combine(&[pseudo, payload])
-                    }
-                };
-                matches!(sum, 0 | 0xffff)
-            }
-        },
     }
 }
 

@@ -137,7 +137,7 @@ impl Netns {
                 } else {
                     "rejected by a rule".into()
                 };
-                self.reject(run, skb, with, hook);
+                self.reject(run, skb, with);
                 Err(End { disposition: Disposition::Rejected, because })
             }
             Verdict::Queue => Err(End {

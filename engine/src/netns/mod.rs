@@ -10,10 +10,13 @@ pub mod route;
 pub mod sysctl;
 
 mod answer;
+mod decide;
 mod defrag;
+mod fib;
 mod hooks;
 mod path;
 mod ratelimit;
+mod reject;
 mod stack;
 mod tables;
 mod worlds;

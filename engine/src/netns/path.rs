@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use super::answer::Trouble;
-use super::inet::{InputRoute, LOOPBACK, Refusal};
+use super::decide::{InputRoute, Refusal};
+use super::inet::LOOPBACK;
 use super::route::RouteKind;
 use super::{DeviceKind, Netns};
 use crate::base::Hook;

@@ -96,7 +96,7 @@ impl Netns {
     fn run_once(&mut self, mut skb: Skb, entry: Entry, level: Level, mut assume: Assume) -> (Ran, Vec<bool>) {
         let family = skb.family();
         let mut trace = Trace::new(level);
-        let mut emitted = Vec::new();
+        let mut emitted = Vec::with_capacity(1);
         let mut run = Run {
             trace: &mut trace,
             assume: &mut assume,

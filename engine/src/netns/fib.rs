@@ -1,0 +1,66 @@
+//! What rules ask of addresses and routes: [`Inet`] answers as [`Fib`].
+
+use std::net::IpAddr;
+
+use super::inet::Inet;
+use super::route::RouteKind;
+use crate::netfilter::{AddrType, Fib};
+use crate::packet::{DevId, Family, Skb};
+
+impl Fib for Inet {
+    fn addr_type(&self, addr: IpAddr, dev: Option<DevId>) -> AddrType {
+        match addr {
+            IpAddr::V4(a) if a.is_broadcast() || a.is_unspecified() => AddrType::Broadcast,
+            IpAddr::V6(a) if a.is_unspecified() => AddrType::Unspec,
+            IpAddr::V6(_) if self.is_router_anycast(addr) => AddrType::Anycast,
+            _ if addr.is_multicast() => AddrType::Multicast,
+            // Both families ask the local table; only IPv6 sees the refusing routes of main.
+            _ => match self.local.lookup(addr, None).filter(|r| dev.is_none() || r.dev == dev) {
+                Some(route) => match route.kind {
+                    RouteKind::Local => AddrType::Local,
+                    RouteKind::Broadcast => AddrType::Broadcast,
+                    RouteKind::Anycast => AddrType::Anycast,
+                    RouteKind::Multicast => AddrType::Multicast,
+                    RouteKind::Unicast => AddrType::Unicast,
+                    RouteKind::Blackhole => AddrType::Blackhole,
+                    RouteKind::Unreachable => AddrType::Unreachable,
+                    RouteKind::Prohibit => AddrType::Prohibit,
+                    RouteKind::Throw => AddrType::Throw,
+                },
+                None if addr.is_ipv6() && self.main.lookup(addr, None).is_none_or(|r| r.dev.is_none()) => {
+                    AddrType::Unreachable
+                }
+                None => AddrType::Unicast,
+            },
+        }
+    }
+
+    fn masquerade_source(&self, out: DevId, to: IpAddr) -> Option<IpAddr> {
+        let near = self.main.lookup(to, Some(out)).and_then(|r| r.via).unwrap_or(to);
+        // `inet_select_addr` falls back to the other devices, so only a node without any address has none.
+        self.select_source(out, near, to)
+    }
+
+    fn first_address(&self, dev: DevId, family: Family) -> Option<IpAddr> {
+        let mut own = self.device(dev).addresses.iter().filter(|a| Family::of(&a.addr) == family);
+        match family {
+            Family::V4 => own.next().map(|a| a.addr),
+            Family::V6 => own.min_by_key(|a| a.scope).map(|a| a.addr),
+        }
+    }
+
+    fn reverse_route(&self, skb: &Skb, _mark: u32) -> Option<DevId> {
+        // Routing by mark is not modelled, so the mark cannot change the answer.
+        self.lookup(skb.packet.ip.src, None).filter(|r| r.kind == RouteKind::Unicast)?.dev
+    }
+
+    fn path_mtu(&self, to: IpAddr) -> u32 {
+        let route = self.lookup(to, None);
+        let own = route.and_then(|r| r.mtu);
+        own.or_else(|| Some(self.device(route?.dev?).mtu)).unwrap_or(super::device::MTU_DEFAULT)
+    }
+
+    fn device_name(&self, dev: DevId) -> &str {
+        &self.device(dev).name
+    }
+}
