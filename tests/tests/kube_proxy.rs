@@ -7,11 +7,13 @@ mod peer;
 use std::collections::BTreeMap;
 
 use chainwalk_engine::cluster::objects::{EndpointSlice, Service};
+use chainwalk_engine::netfilter::Flavour;
 use chainwalk_engine::proxy::conntrack::{Cleanup, UdpEntry};
 use chainwalk_engine::proxy::endpoints::endpoints;
 use chainwalk_engine::proxy::service_port::service_ports;
 use chainwalk_engine::proxy::topology::{Locality, categorize};
 use chainwalk_engine::proxy::{Changes, Config, EndpointsMap, ServiceMap, iptables, nftables};
+use chainwalk_engine::text::xt::SaveOptions;
 use peer::{Case, canonical};
 
 /// Cases whose recorded endpoints are abridged, so their text cannot be rebuilt.
@@ -84,6 +86,39 @@ fn iptables_mode_writes_what_kube_proxy_writes() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(equal > 90, "only {equal} cases compared");
+}
+
+/// What iptables-nft printed after the real kernel took kube-proxy's rules, against our proxy, restore and save.
+#[test]
+fn a_first_sync_reads_back_as_from_the_kernel() {
+    let Some(peer) = peer::load() else { return };
+    let (mut equal, mut wrong) = (0, Vec::new());
+    for case in peer.cases.iter().filter(|case| case.mode == "iptables" && case.step == 0) {
+        let (Some(objects), Some(theirs)) = (Objects::of(case), &case.ruleset.real_kernel_readback) else {
+            continue;
+        };
+        if is_abridged(case) {
+            continue;
+        }
+        let proxier = iptables::Proxier::new(objects.config);
+        let sync = proxier.sync(&objects.services, &objects.endpoints, &objects.changes);
+        let tables = match proxier.tables(&sync, Flavour::Nft) {
+            Ok(tables) => tables,
+            Err(refusal) => {
+                wrong.push(format!("{}: {refusal}", case.id));
+                continue;
+            }
+        };
+        let (ours, theirs) = (canonical(&tables.save(&SaveOptions::default())), canonical(theirs));
+        if ours == theirs {
+            equal += 1;
+        } else {
+            wrong.push(format!("{}\n{}", case.id, difference(&theirs, &ours)));
+        }
+    }
+    println!("readback: {equal} equal, {} wrong", wrong.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    assert!(equal > 60, "only {equal} cases compared");
 }
 
 #[test]

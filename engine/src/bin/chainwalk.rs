@@ -2,6 +2,9 @@
 //!
 //! Owns arguments, files and exit codes. What it prints is made by [`chainwalk_engine::replay`].
 
+#[path = "chainwalk/proxy.rs"]
+mod proxy;
+
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -31,6 +34,8 @@ enum Command {
     /// A ruleset alone says nothing of addresses and routes. What is not given is inferred from the rules and the
     /// packet, and every assumption is printed with the option that would state it.
     Trace(TraceArgs),
+    /// Print what kube-proxy programs on a node for Services and EndpointSlices.
+    Proxy(proxy::Args),
 }
 
 #[derive(Debug, Args)]
@@ -103,6 +108,7 @@ fn main() -> ExitCode {
     let printed = match cli.command {
         Command::Replay(args) => replay_case(&args),
         Command::Trace(args) => trace(&args),
+        Command::Proxy(args) => proxy::run(&args),
     };
     match printed {
         Ok(text) => match std::io::stdout().lock().write_all(text.as_bytes()) {

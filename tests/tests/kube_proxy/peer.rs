@@ -97,6 +97,7 @@ pub(crate) struct Ruleset {
     pub(crate) iptables_restore_input: Option<String>,
     pub(crate) nft_transaction: Option<String>,
     fake_kernel_state_after: Option<String>,
+    pub(crate) real_kernel_readback: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -3,6 +3,7 @@
 //! Owns the sync: which chains are written, which are stale, full or partial. The rules of one Service port are
 //! in [`service_rules`].
 
+mod jumps;
 mod service_rules;
 
 use std::collections::BTreeSet;
@@ -10,8 +11,9 @@ use std::fmt::Write as _;
 
 use super::config::LARGE_CLUSTER_ENDPOINTS;
 use super::{Changes, Config, EndpointsMap, Origin, ServiceMap};
-use crate::netfilter::TableName;
+use crate::netfilter::{Flavour, TableName};
 use crate::packet::Family;
+use crate::text::xt::{RestoreOptions, Ruleset, restore};
 
 /// One rule of the restore input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +89,19 @@ impl Proxier {
     /// The kernel took the input of `sync`.
     pub fn applied(&mut self, sync: &Sync) {
         self.chains.clone_from(&sync.chains);
+    }
+
+    /// The node's tables after `sync` on a machine without other rules: what `iptables-save` prints there.
+    ///
+    /// # Errors
+    /// What iptables-restore says when it refuses the input, which happens only for objects that the API server
+    /// would not have admitted.
+    pub fn tables(&self, sync: &Sync, flavour: Flavour) -> Result<Ruleset, String> {
+        let options = RestoreOptions { family: self.config.family, flavour, counters: true, noflush: true };
+        let empty = Ruleset::new(self.config.family, flavour);
+        [jumps::text(), sync.input.clone()].iter().try_fold(empty, |base, text| {
+            restore(text, &base, options).map_err(|failure| failure.error.message)
+        })
     }
 
     /// Takes over the per-Service chains that a nat table already holds, as a restarted proxy does.

@@ -1,0 +1,108 @@
+//! `chainwalk proxy`: from manifests to what kube-proxy programs on one node.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use chainwalk_engine::cluster::manifest::{self, Objects};
+use chainwalk_engine::netfilter::Flavour;
+use chainwalk_engine::packet::Family;
+use chainwalk_engine::proxy::addresses::parse_ip;
+use chainwalk_engine::proxy::endpoints::endpoints;
+use chainwalk_engine::proxy::service_port::service_ports;
+use chainwalk_engine::proxy::{Changes, Config, LocalDetector, ServiceMap, iptables, nftables};
+use chainwalk_engine::text::xt::SaveOptions;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Services, EndpointSlices and Nodes in YAML or JSON; may be given several times, `-` reads standard input.
+    #[arg(long, required = true, value_name = "FILE")]
+    objects: Vec<PathBuf>,
+    /// What to program.
+    #[arg(long, value_enum)]
+    mode: Mode,
+    /// The node that kube-proxy runs on. Its addresses and labels come from its Node object, if there is one.
+    #[arg(long, value_name = "NAME")]
+    node: String,
+    /// Address of the node, when no Node object gives it.
+    #[arg(long, value_name = "ADDRESS")]
+    node_ip: Option<IpAddr>,
+    /// The pods' network (`clusterCIDR`): other clients are masqueraded. Empty for no detection.
+    #[arg(long, value_name = "CIDR")]
+    cluster_cidr: Option<String>,
+    #[arg(long, value_enum, default_value = "ipv4")]
+    family: FamilyArg,
+    #[arg(long)]
+    masquerade_all: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Mode {
+    /// As `iptables-save` prints it.
+    Iptables,
+    /// As `nft -f` reads it: the transaction of a first sync.
+    Nftables,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum FamilyArg {
+    Ipv4,
+    Ipv6,
+}
+
+pub(crate) fn run(args: &Args) -> Result<String, String> {
+    let mut objects = Objects::default();
+    for path in &args.objects {
+        let read = manifest::parse(&super::read(path)?).map_err(|error| {
+            format!("{}: line {}, column {}: {}", path.display(), error.line, error.column, error.message)
+        })?;
+        objects.services.extend(read.services);
+        objects.slices.extend(read.slices);
+        objects.nodes.extend(read.nodes);
+    }
+    let config = config(args, &objects)?;
+    let family = config.family;
+    let services: ServiceMap = objects.services.iter().flat_map(|s| service_ports(s, family)).collect();
+    let endpoints = endpoints(&objects.slices, family, &config.node_name);
+    match args.mode {
+        Mode::Iptables => {
+            let proxier = iptables::Proxier::new(config);
+            let sync = proxier.sync(&services, &endpoints, &Changes::Everything);
+            let tables = proxier.tables(&sync, Flavour::Legacy)?;
+            Ok(tables.save(&SaveOptions::default()))
+        }
+        Mode::Nftables => {
+            let sync = nftables::Proxier::new(config).sync(&services, &endpoints, &Changes::Everything);
+            Ok(sync.text())
+        }
+    }
+}
+
+fn config(args: &Args, objects: &Objects) -> Result<Config, String> {
+    let family = match args.family {
+        FamilyArg::Ipv4 => Family::V4,
+        FamilyArg::Ipv6 => Family::V6,
+    };
+    let node = objects.nodes.iter().find(|node| node.metadata.name == args.node);
+    let addresses: Vec<IpAddr> = node
+        .map(|node| node.status.addresses.iter().filter_map(|a| parse_ip(&a.address)).collect())
+        .unwrap_or_default();
+    let node_ip = args
+        .node_ip
+        .or_else(|| addresses.iter().copied().find(|ip| Family::of(ip) == family))
+        .ok_or_else(|| {
+            format!(
+                "no Node {:?} with an address of this family among the objects: give --node-ip",
+                args.node
+            )
+        })?;
+    let mut config = Config::new(family, &args.node, node_ip);
+    config.node_addresses.extend(addresses.into_iter().filter(|ip| *ip != node_ip));
+    config.node_labels = node.map(|node| node.metadata.labels.clone()).unwrap_or_default();
+    config.masquerade_all = args.masquerade_all;
+    match args.cluster_cidr.as_deref() {
+        None => {}
+        Some("") => config.local_detector = LocalDetector::None,
+        Some(cidr) => config.local_detector = LocalDetector::Cidr(cidr.to_owned()),
+    }
+    Ok(config)
+}
