@@ -42,6 +42,11 @@ impl<'t> Line<'t> {
         Self { text: Cow::Borrowed(physical), number, indent: 0, pieces: Vec::new() }
     }
 
+    /// A line made of another that stood at `number`.
+    pub(super) const fn made(text: String, number: u32) -> Self {
+        Self { text: Cow::Owned(text), number, indent: 0, pieces: Vec::new() }
+    }
+
     pub(super) const fn is_indented(&self) -> bool {
         self.indent > 0
     }

@@ -17,6 +17,7 @@ mod guess;
 mod known;
 mod lines;
 mod list;
+mod listing;
 mod parse;
 mod protocols;
 mod reader;

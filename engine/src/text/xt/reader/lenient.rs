@@ -11,7 +11,7 @@ use crate::text::xt::build::jumps_to;
 use crate::text::xt::fault::{Fault, Span};
 use crate::text::xt::lines::{Line, Shape, shape};
 use crate::text::xt::spec::{self, Command, Op, SpecCx};
-use crate::text::xt::{guess, known, repair, shell, words};
+use crate::text::xt::{guess, known, listing, repair, shell, words};
 
 /// Physical lines that one rule may be spread over.
 const JOINED_LINES_MAX: u32 = 8;
@@ -29,6 +29,9 @@ impl Reader<'_> {
         progress: &mut dyn FnMut(usize, usize) -> bool,
     ) {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if listing::is_listing(text) {
+            return self.run_listing(text);
+        }
         let mut pending: Option<Pending<'_>> = None;
         let mut last = 1;
         for (number, physical) in Physical::new(text, progress) {
@@ -61,11 +64,37 @@ impl Reader<'_> {
             let place = Place { line: 1, column: 1, len: 0 };
             self.diags.error(place, format!("{what}; expected the output of iptables-save"));
         }
+        self.commit_all(last);
+    }
+
+    fn commit_all(&mut self, last: u32) {
         for mut open in std::mem::take(&mut self.open) {
             self.resolve_undefined(&mut open);
             // A lenient commit reports and takes the table all the same.
             let _ = self.commit(open, last);
         }
+    }
+
+    /// What `iptables -L` prints.
+    fn run_listing(&mut self, text: &str) {
+        let listing = listing::translate(text);
+        let start = Place { line: 1, column: 1, len: 0 };
+        self.diags
+            .note(start, "the output of iptables -L, read as the rules it shows; iptables-save tells more");
+        if let Some(line) = listing.without_devices {
+            let what = "this listing has no columns in and out: a rule that tests a device looks as if it did not; use iptables -L -n -v";
+            self.diags.warning(Place { line, column: 1, len: 0 }, what);
+        }
+        for made in listing.lines {
+            match made.line {
+                Ok(line) => self.lenient_line(text, &Line::made(line, made.number)),
+                Err(words) => {
+                    let place = Place { line: made.number, column: 1, len: 0 };
+                    self.diags.error(place, format!("cannot read this part of the listing: {words}"));
+                }
+            }
+        }
+        self.commit_all(text.lines().count() as u32);
     }
 
     /// The line without what surrounds it: blanks, a log prefix, typography. None for a line that says nothing.
@@ -439,7 +468,7 @@ fn is_prompt(text: &str) -> bool {
 fn other_format(text: &str) -> Option<&'static str> {
     if text.starts_with("Chain ") && text.contains('(') {
         return Some(
-            "this is the output of iptables -L, which hides parts of the rules; paste that of iptables-save",
+            "a line of iptables -L among others; paste a listing alone, or the output of iptables-save",
         );
     }
     if text.starts_with("table ") && text.ends_with('{') {

@@ -145,3 +145,15 @@ fn public_dumps_print_as_the_real_tool_prints_them() {
     }
     println!("{compared} dumps compared with iptables-save");
 }
+
+#[test]
+fn public_listings_are_read_as_the_rules_they_show() {
+    for (name, text) in dumps("iptables-L") {
+        let (ruleset, said) = messages(&text);
+        let errors: Vec<&String> = said.iter().filter(|m| m.starts_with("Error")).collect();
+        assert!(errors.is_empty(), "{name}: {errors:#?}");
+        let header = |l: &&str| l.is_empty() || l.starts_with("Chain ") || l.contains("prot opt");
+        let rules = text.lines().map(str::trim).filter(|l| !header(l)).count();
+        assert_eq!(ruleset.rule_count(), rules, "{name}");
+    }
+}

@@ -15,6 +15,10 @@ const SEEDS: &[&str] = &[
     "Jul 19 09:03:35 host x[1]: *filter\nJul 19 09:03:35 host x[1]: :INPUT DROP [0:0]\r\n\
      -A INPUT -m conntrack --ctstate NEW,ESTABLISHED -m limit --limit 5/min -j LOG --log-prefix \u{201c}a b\u{201d}\n\
      -A INPUT -s fd00::1/64 -p ipv6-icmp -g foo\n-I INPUT 3 -c 1 2 -f\n-D INPUT 1\n-E foo bar\n-X\n-R INPUT 1 -i lo\n",
+    "Chain INPUT (policy DROP 5 packets, 35G bytes)\n pkts bytes target     prot opt in     out     source               destination\n\
+        5   300 web        tcp  --  !lo    *       !10.0.0.0/8          0.0.0.0/0            tcp dpts:1:9 flags:0x17/0x02 state NEW /* a b */ LOG flags 7 level 4 prefix \"x \"\n\
+     \nChain web (1 references)\n pkts bytes target     prot opt in     out     source               destination\n\
+        0     0            17   -f  *      *       0.0.0.0/0            0.0.0.0/0           [goto] ADDRTYPE match dst-type LOCAL to:1.2.3.4:80\n",
 ];
 
 /// Pieces that mutations insert.

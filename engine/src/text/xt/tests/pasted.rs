@@ -165,3 +165,24 @@ fn commands_from_a_terminal_or_a_script_are_read() {
         assert!(saved.contains(&format!("{rule}\n")), "no {rule} in\n{saved}");
     }
 }
+
+#[test]
+fn a_listing_is_read_as_the_rules_it_shows() {
+    let rules = "-A INPUT -i lo -j ACCEPT\n-A INPUT ! -s 10.0.0.0/8 -p tcp -m tcp --dport 22 -m state --state NEW -j web\n\
+        -A INPUT -p udp -m udp --sport 1:9 -m limit --limit 5/min -j LOG --log-prefix \"a b: \"\n-A INPUT -g web\n\
+        -A web -p tcp -m multiport --dports 80,443 -m comment --comment \"two words\"\n\
+        -A web -p tcp -m tcp --tcp-flags FIN,SYN,RST,ACK SYN -m mark --mark 0x1/0x3 -j REJECT --reject-with tcp-reset\n\
+        -A web -f -j DROP\n";
+    let chains = ":INPUT DROP [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:web - [0:0]\n";
+    let text = format!("*filter\n{chains}{rules}COMMIT\n");
+    let (mut ruleset, _) = parse(&text, &ParseOptions::default());
+    let full = command(&["-L", "-n", "-v", "--line-numbers"], &mut ruleset).unwrap();
+    let (read, diags) = parse(&full, &ParseOptions::default());
+    assert!(diags.iter().all(|d| d.severity == Severity::Note), "{diags:?}");
+    assert_eq!(read.save(&SaveOptions::default()), text, "{full}");
+    // Without -v the devices are hidden.
+    let short = command(&["-L", "-n"], &mut ruleset).unwrap();
+    let (read, diags) = parse(&short, &ParseOptions::default());
+    assert!(diags.iter().any(|d| d.line == 2 && d.message.contains("no columns in and out")), "{diags:?}");
+    assert!(read.save(&SaveOptions::default()).contains("-A INPUT -j ACCEPT\n"));
+}
