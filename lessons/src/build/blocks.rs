@@ -52,6 +52,9 @@ pub(super) struct QuestionBody {
 pub(super) struct OptionBody {
     pub(super) say: String,
     pub(super) holds: Option<String>,
+    /// For a prediction: the lesson's text is written around this answer. The engine still decides.
+    #[serde(default)]
+    pub(super) expected: bool,
     /// For a `quiz` about words rather than outcomes.
     pub(super) right: Option<bool>,
     pub(super) because: String,

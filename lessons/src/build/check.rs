@@ -1,6 +1,6 @@
 //! The rules a lesson must keep, beyond being readable: what `lessons/README.md` lists by class.
 
-use super::blocks::TaskBody;
+use super::blocks::{QuestionBody, TaskBody};
 use super::compile::Built;
 use super::problem::{Class, Problems};
 use super::scenario::{AFTER, Scenarios};
@@ -95,8 +95,30 @@ pub(super) fn shape(document: &Document, blocks: &[Block], scenarios: &Scenarios
     }
 }
 
-/// Exactly one option holds, and each says why.
-pub(super) fn one_answer(fence: &Fence, options: &[Choice], facts: &Facts, problems: &mut Problems) {
+/// The option that holds is the one the text is written around.
+pub(super) fn expected(fence: &Fence, body: &QuestionBody, right: Option<usize>, problems: &mut Problems) {
+    let marked: Vec<usize> = (0..body.option.len()).filter(|&at| body.option[at].expected).collect();
+    let message = match (marked.as_slice(), right) {
+        ([expected], Some(right)) if *expected != right => format!(
+            "the engine says option {}; the lesson is written around option {}",
+            right + 1,
+            expected + 1
+        ),
+        ([_], _) => return,
+        _ => {
+            format!("{} options are marked `expected`; mark the one the text is written around", marked.len())
+        }
+    };
+    problems.add(fence.line, Class::AnswerMoved, message);
+}
+
+/// Exactly one option holds, and each says why. Gives that option, from 0.
+pub(super) fn one_answer(
+    fence: &Fence,
+    options: &[Choice],
+    facts: &Facts,
+    problems: &mut Problems,
+) -> Option<usize> {
     if options.len() < OPTIONS_MIN {
         let message = format!("{} options; a question has at least {OPTIONS_MIN}", options.len());
         problems.add(fence.line, Class::NotOneAnswer, message);
@@ -104,7 +126,7 @@ pub(super) fn one_answer(fence: &Fence, options: &[Choice], facts: &Facts, probl
     let mut right = Vec::new();
     for (i, option) in options.iter().enumerate() {
         match expr::holds(&option.holds, facts) {
-            Ok(true) => right.push(i + 1),
+            Ok(true) => right.push(i),
             Ok(false) => {}
             Err(error) => {
                 let message = format!("option {}: `{}`: {error}", i + 1, option.holds);
@@ -117,9 +139,12 @@ pub(super) fn one_answer(fence: &Fence, options: &[Choice], facts: &Facts, probl
         }
     }
     if right.len() != 1 {
+        let right: Vec<usize> = right.iter().map(|at| at + 1).collect();
         let message = format!("exactly one option must hold; these do: {right:?}");
         problems.add(fence.line, Class::NotOneAnswer, message);
+        return None;
     }
+    right.first().copied()
 }
 
 /// The start fails, every solution passes, every recorded wrong attempt fails with its own words.

@@ -164,7 +164,8 @@ fn predict(cx: &Cx<'_>, fence: &Fence, problems: &mut Problems) -> Option<Predic
     let (id, run) = (attribute(fence, "id", problems)?, cx.run(fence, problems)?);
     let body: blocks::QuestionBody = blocks::body(fence, problems)?;
     let options = choices(cx, fence, &body.option, problems);
-    check::one_answer(fence, &options, &cx.scenarios.facts, problems);
+    let right = check::one_answer(fence, &options, &cx.scenarios.facts, problems);
+    check::expected(fence, &body, right, problems);
     Some(Predict { id, run, ask: cx.phrase(&body.ask, fence.line, problems), options })
 }
 

@@ -12,6 +12,7 @@ pub enum Class {
     ScenarioUnused,
     TranscriptDiffers,
     NotOneAnswer,
+    AnswerMoved,
     TooFewPredictions,
     ExplainsFirst,
     NoInterview,
@@ -23,7 +24,7 @@ pub enum Class {
 }
 
 impl Class {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::FrontMatter,
         Self::BlockSyntax,
         Self::UnknownReference,
@@ -31,6 +32,7 @@ impl Class {
         Self::ScenarioUnused,
         Self::TranscriptDiffers,
         Self::NotOneAnswer,
+        Self::AnswerMoved,
         Self::TooFewPredictions,
         Self::ExplainsFirst,
         Self::NoInterview,
@@ -51,6 +53,7 @@ impl Class {
             Self::ScenarioUnused => "scenario-unused",
             Self::TranscriptDiffers => "transcript-differs",
             Self::NotOneAnswer => "not-one-answer",
+            Self::AnswerMoved => "answer-moved",
             Self::TooFewPredictions => "too-few-predictions",
             Self::ExplainsFirst => "explains-first",
             Self::NoInterview => "no-interview",

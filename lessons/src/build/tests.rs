@@ -60,6 +60,7 @@ ask = "What happens?"
 [[option]]
 say = "It is forwarded."
 holds = "run.packets[0].verdict == 'forwarded'"
+expected = true
 because = "To `{{run.packets[0].emitted[0].dst}}`."
 [[option]]
 say = "It is dropped."
@@ -211,6 +212,15 @@ fn outcomes_are_checked() {
         "because = \"\"",
         Class::NotOneAnswer,
         "option 2 gives no reason",
+    );
+    refuses("\nexpected = true", "", Class::AnswerMoved, "0 options are marked");
+    let twice = "\"run.packets[0].verdict == 'dropped'\"\nexpected = true";
+    refuses("\"run.packets[0].verdict == 'dropped'\"", twice, Class::AnswerMoved, "2 options are marked");
+    refuses(
+        "== 'forwarded'\"\nexpected = true\nbecause = \"To",
+        "== 'dropped'\"\nexpected = true\nbecause = \"x\"\n[[option]]\nsay = \"It goes on.\"\nholds = \"true\"\nbecause = \"To",
+        Class::AnswerMoved,
+        "the engine says option 2; the lesson is written around option 1",
     );
     refuses("goes down to", "goes down to 63, that is", Class::LiteralNumber, "`63` is written out");
     refuses(
