@@ -1,5 +1,6 @@
 //! `-m ecn` and `-j ECN`: explicit congestion notification (`xt_ecn.c`, `ipt_ECN.c`).
 
+use super::header;
 use super::prelude::*;
 use crate::netfilter::rule::Not;
 use crate::packet::TcpFlags;
@@ -78,7 +79,10 @@ impl MatchExt for Ecn {
         if self.ece.is_none() && self.cwr.is_none() {
             return MatchResult::Yes;
         }
-        let Some(tcp) = skb.packet.tcp() else { return MatchResult::Hotdrop };
+        let Some(tcp) = header::tcp(&skb.packet) else {
+            let want = || "a TCP header".to_owned();
+            return why.check(false, "-m ecn", || "header cut short".to_owned(), want).into();
+        };
         let flag = |inverted: Option<bool>, option, flag, why: &mut Why| {
             inverted.is_none_or(|inverted| {
                 let have = tcp.flags.has(flag);

@@ -1,6 +1,6 @@
 //! Transport headers as a match reads them (`skb_header_pointer` at the transport offset).
 
-use crate::packet::{L4, Packet};
+use crate::packet::{L4, Packet, TcpFlags};
 
 /// The first four bytes as two ports, for any protocol that has ports there. None when the packet does not
 /// hold four bytes of transport header.
@@ -24,6 +24,35 @@ pub(super) fn ports(packet: &Packet) -> Option<(u16, u16)> {
 /// The same, when at least `len` bytes of transport header and payload are there.
 pub(super) fn ports_within(packet: &Packet, len: usize) -> Option<(u16, u16)> {
     if packet.l4.len_bytes() >= len { ports(packet) } else { None }
+}
+
+/// What a match reads of a TCP header, also where only its first twenty bytes are there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TcpView<'a> {
+    pub sport: u16,
+    pub dport: u16,
+    pub flags: TcpFlags,
+    /// None when they are cut short, or the header says it is shorter than it can be.
+    pub options: Option<&'a [u8]>,
+}
+
+/// The TCP header at the transport offset; none when twenty bytes are not there.
+pub(super) fn tcp(packet: &Packet) -> Option<TcpView<'_>> {
+    let bytes = match &packet.l4 {
+        L4::Tcp(tcp) => {
+            let (sport, dport, flags) = (tcp.sport, tcp.dport, tcp.flags);
+            return Some(TcpView { sport, dport, flags, options: Some(&tcp.options) });
+        }
+        L4::Raw(bytes) | L4::Truncated(bytes) => bytes,
+        L4::Udp(_) | L4::Icmp(_) | L4::Sctp(_) => return None,
+    };
+    let header = bytes.first_chunk::<20>()?;
+    Some(TcpView {
+        sport: u16::from_be_bytes([header[0], header[1]]),
+        dport: u16::from_be_bytes([header[2], header[3]]),
+        flags: TcpFlags(header[13]),
+        options: bytes.get(20..usize::from(header[12] >> 4) * 4),
+    })
 }
 
 /// Bytes of a transport header that the parsed form does not know, or that is cut short.

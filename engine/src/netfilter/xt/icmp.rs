@@ -135,8 +135,6 @@ fn header(packet: &Packet, option: &'static str, why: &mut Why) -> Result<(u8, u
     }
     match &packet.l4 {
         L4::Icmp(icmp) => Ok((icmp.kind, icmp.code)),
-        // Four bytes would do, but the parsed form wants eight; the kernel reads type and code from the first two.
-        L4::Raw(bytes) | L4::Truncated(bytes) if bytes.len() >= 4 => Ok((bytes[0], bytes[1])),
         L4::Raw(_) | L4::Truncated(_) | L4::Tcp(_) | L4::Udp(_) | L4::Sctp(_) => {
             why.check(false, option, || "header cut short".to_owned(), || "an ICMP header".to_owned());
             Err(MatchResult::Hotdrop)

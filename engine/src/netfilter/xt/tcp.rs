@@ -149,7 +149,7 @@ impl MatchExt for Tcp {
             // A fragment at offset 8 could overwrite the flags of the first: dropped (RFC 1858).
             return if packet.ip.frag_offset == 8 { MatchResult::Hotdrop } else { MatchResult::No };
         }
-        let Some(tcp) = packet.tcp() else {
+        let Some(tcp) = header::tcp(packet) else {
             // `-p tcp` holds, so the header is cut short.
             let have = || format!("{} bytes", header::raw(packet).map_or(0, <[u8]>::len));
             why.check(false, "-m tcp", have, || "a TCP header".to_owned());
@@ -164,16 +164,19 @@ impl MatchExt for Tcp {
                     || flag_names(tcp.flags.0 & mask),
                     || format!("{}{} of {}", not(inverted), flag_names(wanted), flag_names(mask)),
                 )
-            })
-            && self.option.is_none_or(|(kind, inverted)| {
-                let found = has_option(&tcp.options, kind);
-                why.check(
-                    found != inverted,
-                    "--tcp-option",
-                    || if found { format!("has option {kind}") } else { format!("no option {kind}") },
-                    || format!("{}{kind}", not(inverted)),
-                )
             });
-        pass.into()
+        let Some((kind, inverted)) = self.option.filter(|_| pass) else { return pass.into() };
+        let Some(options) = tcp.options else {
+            why.check(false, "--tcp-option", || "options cut short".to_owned(), || kind.to_string());
+            return MatchResult::Hotdrop;
+        };
+        let found = has_option(options, kind);
+        why.check(
+            found != inverted,
+            "--tcp-option",
+            || if found { format!("has option {kind}") } else { format!("no option {kind}") },
+            || format!("{}{kind}", not(inverted)),
+        )
+        .into()
     }
 }

@@ -1,10 +1,10 @@
 //! `-m tcpmss` and `-j TCPMSS`: the maximum segment size option (`xt_tcpmss.c`, `xt_TCPMSS.c`).
 
 use super::Match;
+use super::header;
 use super::prelude::*;
 use crate::netfilter::Verdict;
 use crate::netfilter::rule::BoundMatch;
-use crate::packet::Tcp;
 use crate::trace::DropReason;
 
 /// Kind and length of the option (RFC 9293).
@@ -27,9 +27,9 @@ fn find(options: &[u8]) -> Option<usize> {
     None
 }
 
-fn mss(tcp: &Tcp) -> Option<u16> {
-    let at = find(&tcp.options)?;
-    Some(u16::from_be_bytes([tcp.options[at], tcp.options[at + 1]]))
+fn mss(options: &[u8]) -> Option<u16> {
+    let at = find(options)?;
+    Some(u16::from_be_bytes([options[at], options[at + 1]]))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,11 +64,11 @@ impl MatchExt for Tcpmss {
 
     fn eval(&self, _: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
         let want = || format!("{}{}", not(self.inverted), range_text((self.low, self.high)));
-        let Some(tcp) = skb.packet.tcp() else {
-            why.check(false, "--mss", || "no TCP header".to_owned(), want);
+        let Some(options) = header::tcp(&skb.packet).and_then(|tcp| tcp.options) else {
+            why.check(false, "--mss", || "no whole TCP header".to_owned(), want);
             return MatchResult::Hotdrop;
         };
-        let Some(have) = mss(tcp) else {
+        let Some(have) = mss(options) else {
             return why.check(self.inverted, "--mss", || "no MSS option".to_owned(), want).into();
         };
         let within = self.low <= have && have <= self.high;
