@@ -45,6 +45,8 @@ impl Netns {
             HookUser::Conntrack => {
                 function(run, &|| "conntrack".to_owned());
                 let verdict = self.ct.track(&mut CtCx { hook, now: self.now, trace: run.trace }, skb);
+                // The template of `CT --zone` is used up here: a packet that comes again over lo has none.
+                skb.ct_zone = 0;
                 ended(verdict)
             }
             HookUser::Confirm => {
