@@ -25,6 +25,7 @@ mod icmp;
 mod index;
 mod mangle;
 mod nat;
+mod nat_address;
 mod nat_range;
 mod quoted;
 mod table;

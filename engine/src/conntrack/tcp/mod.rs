@@ -4,6 +4,8 @@ pub mod states;
 pub mod window;
 
 mod options;
+mod reset;
+mod resync;
 
 pub use states::{Kind, State, Step};
 pub use window::{Side, SideFlags};
@@ -15,7 +17,9 @@ use super::track::{Judgement, Packeted};
 use super::{Direction, Knob};
 use crate::base::{Duration, Instant, KernelVersion};
 use crate::packet::{L4, TcpFlags};
-use window::{Fit, before, segment_end};
+use reset::{Reset, reset};
+use resync::{ignore, is_challenge};
+use window::{Fit, segment_end};
 
 /// A FIN or RST outside the window shortens a connection's life only if it had longer than this to live.
 const LONG_LIFE: Duration = Duration::from_secs(120);
@@ -234,159 +238,6 @@ fn decide(
         }
     }
     Decision::Go { from, to, kind }
-}
-
-/// A segment the table ignores. None: remembered and passed. Otherwise it proves that our view was stale,
-/// and the states to go on with are given.
-fn ignore(
-    p: &Packeted<'_>,
-    tcp: &mut Tcp,
-    kind: Kind,
-    segment: &Segment,
-    explain: &mut Explain,
-) -> Option<(State, State)> {
-    let last = tcp.last;
-    if kind == Kind::SynAck && last.kind == Kind::Syn && !last.is_dir(p.dir) && segment.ack == last.end {
-        // The SYN we ignored was right: get in step from what was noted of it.
-        let asker = p.dir.other() as usize;
-        tcp.seen[asker] = Side {
-            end: last.end,
-            max_end: last.end,
-            max_window: u32::from(last.window).max(1),
-            max_ack: tcp.seen[asker].max_ack,
-            scale: last.scale,
-            flags: SideFlags {
-                window_scale: last.window_scale,
-                sack_permitted: last.sack_permitted,
-                ..SideFlags::default()
-            },
-        };
-        // Liberal stays: the connection may have been joined midway.
-        let liberal = tcp.seen[p.dir as usize].flags.liberal;
-        tcp.seen[p.dir as usize] =
-            Side { flags: SideFlags { liberal, ..SideFlags::default() }, ..Side::default() };
-        tcp.last.expects_challenge = false;
-        explain.say(|| "the SYN+ACK answers a SYN that was ignored: back in step, SYN_RECV".to_owned());
-        return Some((State::SynSent, State::SynRecv));
-    }
-    let from = tcp.state;
-    tcp.last.kind = kind;
-    tcp.last.dir = Some(p.dir);
-    tcp.last.seq = segment.seq;
-    tcp.last.end = segment_end(segment);
-    tcp.last.window = segment.window;
-    if kind == Kind::Syn && p.dir == Direction::Original {
-        let mut offered = Side::default();
-        offered.read_options(&segment.options);
-        tcp.last.window_scale = offered.flags.window_scale;
-        tcp.last.scale = offered.scale;
-        tcp.last.sack_permitted = offered.flags.sack_permitted;
-        tcp.last.simultaneous = false;
-        // RFC 5961 4.2: the server may answer with a challenge ACK, which would look like the last ACK.
-        tcp.last.expects_challenge = from == State::LastAck;
-    }
-    if from == State::SynSent
-        && kind == Kind::Ack
-        && p.dir == Direction::Reply
-        && p.kernel >= KernelVersion::V6_12
-    {
-        tcp.last.ack = segment.ack;
-    }
-    explain.say(|| {
-        format!(
-            "ignored: {} in the {} direction in {}, passed as it is",
-            kind.name(),
-            p.dir.name(),
-            from.name()
-        )
-    });
-    None
-}
-
-fn is_challenge(p: &Packeted<'_>, tcp: &Tcp, from: State, kind: Kind) -> bool {
-    from == State::LastAck
-        && kind == Kind::Ack
-        && !tcp.last.is_dir(p.dir)
-        && tcp.last.kind == Kind::Syn
-        && tcp.last.expects_challenge
-}
-
-enum Reset {
-    Invalid,
-    /// Accepted without looking at the window.
-    InWindow,
-    /// The window decides.
-    Check,
-    /// The window decides; the state stays, for the endpoint will answer with a challenge ACK.
-    Inexact,
-}
-
-/// The RST rules, in the kernel's order.
-fn reset(
-    p: &Packeted<'_>,
-    tcp: &Tcp,
-    status: Status,
-    from: State,
-    segment: &Segment,
-    explain: &mut Explain,
-) -> Reset {
-    if from.is_closing() && p.kernel >= KernelVersion::V6_1 {
-        explain.fact("RST", || format!("in {}", from.name()), "no sequence check while closing");
-        return Reset::InWindow;
-    }
-    let other = &tcp.seen[p.dir.other() as usize];
-    let seq = segment.seq;
-    let established = from == State::Established && status.has(Status::ASSURED);
-    if other.flags.has_max_ack && tcp.last.kind != Kind::Syn {
-        if seq == 0 && !established {
-            return Reset::Check;
-        }
-        // The sysctl came with 5.14.
-        let lenient = p.config.on(Knob::TcpIgnoreInvalidRst) && p.kernel >= KernelVersion::V6_1;
-        let fresh = explain.check(
-            !before(seq, other.max_ack) || lenient,
-            "RST seq",
-            || seq.to_string(),
-            || format!(">= {}, the highest ack of the other side", other.max_ack),
-        );
-        if !fresh {
-            explain.say(|| "INVALID: RST with a sequence number already acknowledged".to_owned());
-            return Reset::Invalid;
-        }
-        if !established || seq == other.max_ack {
-            return Reset::Check;
-        }
-        if tcp.last.kind == Kind::Ack && tcp.last.is_dir(p.dir) && seq == tcp.last.end {
-            // Data, then RST, back to back.
-            return Reset::Check;
-        }
-        explain.say(|| {
-            format!(
-                "RST {} beyond the exact sequence number {}: passed, {} stays",
-                seq.wrapping_sub(other.max_ack),
-                other.max_ack,
-                from.name()
-            )
-        });
-        return Reset::Inexact;
-    }
-    // A RST for a SYN or a half-open connection's ACK that was let through.
-    let answers_ignored = match tcp.last.kind {
-        // 6.18.44 wants it from the side the SYN went to.
-        Kind::Syn => status.has(Status::SEEN_REPLY) && !tcp.last.is_dir(p.dir),
-        Kind::Ack => !status.has(Status::ASSURED),
-        Kind::SynAck | Kind::Fin | Kind::Rst | Kind::None => false,
-    };
-    let answers_challenge = from == State::SynSent
-        && tcp.last.kind == Kind::Ack
-        && tcp.last.dir == Some(Direction::Reply)
-        && seq == tcp.last.ack
-        && p.kernel >= KernelVersion::V6_12;
-    if (answers_ignored && segment.ack == tcp.last.end) || answers_challenge {
-        Reset::InWindow
-    } else {
-        Reset::Check
-    }
 }
 
 /// The segment is part of the connection: new state, timeout, flags.
