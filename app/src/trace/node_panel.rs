@@ -25,7 +25,7 @@ pub(super) fn NodePanel(props: &DeskProps) -> Html {
         <section class="panel" aria-labelledby="node-title">
             <div class="panel-head">
                 <h2 id="node-title">{ "Node" }</h2>
-                <span class="muted small">{ if given == 0 { "nothing given: inferred" } else { "as given" } }</span>
+                <span class="muted small">{ if given == 0 { "nothing given: inferred" } else { "given; the rest is inferred" } }</span>
             </div>
             <Assumptions desk={desk.clone()} />
             if let Some(node) = &desk.state.node { { in_use(node) } }

@@ -5,9 +5,11 @@ use std::rc::Rc;
 use yew::prelude::*;
 
 use super::chain_panel::ChainPanel;
+use super::controller::Desk;
 use super::describe::DeskProps;
 use super::moves::{self, Move};
 use super::now::Now;
+use super::samples::SAMPLES;
 use super::state::Action;
 use super::transport::Transport;
 use super::verdict::Verdict;
@@ -17,7 +19,7 @@ use crate::figure::river::River;
 #[component]
 pub(super) fn See(props: &DeskProps) -> Html {
     let desk = &props.desk;
-    let Some(sent) = desk.state.shown() else { return empty() };
+    let Some(sent) = desk.state.shown() else { return empty(desk) };
     let trace = sent.trace.clone();
     let step = desk.state.step;
     // Another packet is another transport: its first sentence is not announced, the verdict is.
@@ -43,15 +45,29 @@ pub(super) fn See(props: &DeskProps) -> Html {
     }
 }
 
-/// Before the first trace.
-fn empty() -> Html {
+/// Before the first trace: what to do, and questions to begin with.
+fn empty(desk: &Desk) -> Html {
     html! {
         <div class="see see-empty">
             <p class="lead">{ "Give a ruleset and a packet, then press Trace." }</p>
             <p class="muted">
                 { "You will see each hook the packet meets, each rule it is compared with and why it matched or not, \
-                   what NAT rewrites, the connection entry, and the verdict." }
+                   what NAT rewrites, the connection entry, and the verdict. Or begin with one of these:" }
             </p>
+            <ul class="questions">
+                { for SAMPLES.iter().map(|sample| {
+                    let desk = desk.clone();
+                    let onclick = Callback::from(move |_: MouseEvent| desk.open(sample.state()));
+                    html! {
+                        <li>
+                            <button type="button" class="question" {onclick}>
+                                <span class="question-name">{ sample.name }</span>{ " " }
+                                <span>{ sample.question }</span>
+                            </button>
+                        </li>
+                    }
+                }) }
+            </ul>
         </div>
     }
 }
