@@ -33,7 +33,7 @@ pub enum Told {
     },
     Judged(Vec<bool>),
     Tried {
-        spread: Spread,
+        spread: Box<Spread>,
         passes: bool,
         never: Vec<bool>,
     },
@@ -45,7 +45,7 @@ pub enum Told {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Played {
     Packets(Vec<Passage>),
-    Spread(Spread),
+    Spread(Box<Spread>),
 }
 
 /// One packet's way.

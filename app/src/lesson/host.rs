@@ -59,7 +59,7 @@ impl LessonHost {
                 let never = self.judge(ask, never, facts.clone(), say)?;
                 let check = self.judge(ask, std::slice::from_ref(check), facts, say)?;
                 let passes = check == [true] && !never.contains(&true);
-                Ok(Told::Tried { spread, passes, never })
+                Ok(Told::Tried { spread: Box::new(spread), passes, never })
             })(),
         };
         told.unwrap_or_else(Told::Refused)
@@ -81,7 +81,7 @@ impl LessonHost {
             Input::Spread(input) => {
                 let spread = self.spread(input, say)?;
                 let digest = spread.digest();
-                (Played::Spread(spread), digest)
+                (Played::Spread(Box::new(spread)), digest)
             }
             Input::Replay(case) => (Played::Packets(self.packets(case)?), facts::run(&run.input)?.digest),
         };
@@ -111,13 +111,14 @@ impl LessonHost {
     ) -> Result<Vec<bool>, String> {
         for condition in conditions {
             for name in expr::runs_read(condition).map_err(|error| error.to_string())? {
-                if !facts.contains_key(&name) {
-                    let outcome = match &find(ask, &name)?.input {
-                        Input::Spread(input) => facts::of_spread(&self.spread(input, say)?)?,
-                        input @ Input::Replay(_) => facts::run(input)?,
-                    };
-                    facts.insert(name, outcome.facts);
+                if facts.contains_key(&name) {
+                    continue;
                 }
+                let outcome = match &find(ask, &name)?.input {
+                    Input::Spread(input) => facts::of_spread(&self.spread(input, say)?)?,
+                    input @ Input::Replay(_) => facts::run(input)?,
+                };
+                facts.insert(name, outcome.facts);
             }
         }
         let holds = conditions.iter().map(|condition| expr::holds(condition, &facts));

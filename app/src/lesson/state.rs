@@ -31,7 +31,7 @@ impl From<Played> for Shown {
             Played::Packets(passages) => {
                 Self::Packets(passages.into_iter().map(|one| (one.sent, Rc::new(one.trace))).collect())
             }
-            Played::Spread(spread) => Self::Spread(Rc::new(spread)),
+            Played::Spread(spread) => Self::Spread(Rc::from(spread)),
         }
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn TaskBlock(props: &Props) -> Html {
                     if passes {
                         dispatch.dispatch(Action::TaskDone(id.clone()));
                     }
-                    attempt.set(Some(Attempt { spread: Rc::new(spread), passes, never }));
+                    attempt.set(Some(Attempt { spread: Rc::from(spread), passes, never }));
                 }
             });
             let never = task.never.iter().map(|never| never.holds.clone()).collect();
