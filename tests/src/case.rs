@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::frame::Seen;
-pub use crate::replay::{Case, Interface, Node, Packet, Protocol, Route, Setup};
+pub use crate::replay::{Case, Packet};
 
 /// One case as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

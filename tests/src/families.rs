@@ -14,7 +14,7 @@ mod transcripts;
 mod udp;
 
 use crate::case::CaseFile;
-use crate::replay::{Case, Interface, Node, Route, Setup};
+use crate::replay::{Case, Interface, Node, Route, Setup, Text, address, sysctls};
 use crate::script;
 
 /// A case with the place where it is stored.
@@ -56,17 +56,20 @@ pub(crate) fn case(path: &str, purpose: &str) -> Builder {
         name: name.into(),
         mac: Some(mac.into()),
         addresses: addresses.map(String::from).to_vec(),
-        kind: None,
+        ..Interface::default()
     };
     let node = Node {
         interfaces: vec![
             interface("c0", "02:00:00:00:01:01", ["10.1.0.1/24", "fd00:1::1/64"]),
             interface("s0", "02:00:00:00:02:01", ["10.2.0.1/24", "fd00:2::1/64"]),
         ],
-        routes: vec![Route { to: "0.0.0.0/0".into(), via: Some("10.2.0.2".into()), dev: Some("s0".into()) }],
-        sysctls: [("net.ipv4.ip_forward", "1"), ("net.ipv6.conf.all.forwarding", "1")]
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .into(),
+        routes: vec![Route {
+            to: "0.0.0.0/0".into(),
+            via: Some(address("10.2.0.2")),
+            dev: Some("s0".into()),
+            ..Route::default()
+        }],
+        sysctls: sysctls(&[("net.ipv4.ip_forward", "1"), ("net.ipv6.conf.all.forwarding", "1")]),
         ..Node::default()
     };
     let case = Case {
@@ -133,7 +136,7 @@ impl Builder {
     }
 
     pub(crate) fn sysctl(mut self, name: &str, value: &str) -> Self {
-        self.file.case.node.sysctls.insert(name.into(), value.into());
+        self.file.case.node.sysctls.insert(name.into(), Text::Word(value.into()));
         self
     }
 
@@ -149,6 +152,7 @@ impl Builder {
             mac: Some(format!("02:00:00:00:{index:02}:01")),
             addresses: addresses.iter().map(|address| address.to_string()).collect(),
             kind: kind.map(String::from),
+            ..Interface::default()
         });
         self
     }
@@ -156,8 +160,9 @@ impl Builder {
     pub(crate) fn route(mut self, to: &str, via: Option<&str>, dev: Option<&str>) -> Self {
         self.file.case.node.routes.push(Route {
             to: to.into(),
-            via: via.map(String::from),
+            via: via.map(address),
             dev: dev.map(String::from),
+            ..Route::default()
         });
         self
     }
@@ -171,8 +176,8 @@ impl Builder {
     /// The packets; ends the case. IPv6 packets add the IPv6 conntrack list.
     pub(crate) fn packets(mut self, text: &str) -> Named {
         let (packets, links) = script::packets(text);
-        let six = packets.iter().any(|packet| packet.src.contains(':'));
-        let four = packets.iter().any(|packet| !packet.src.contains(':'));
+        let six = packets.iter().any(|packet| packet.src.is_some_and(|src| src.is_ipv6()));
+        let four = packets.iter().any(|packet| !packet.src.is_some_and(|src| src.is_ipv6()));
         self.file.case.packets = packets;
         self.file.links = links;
         let mut done = self;

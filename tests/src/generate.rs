@@ -12,7 +12,7 @@ pub use rng::Rng;
 
 use crate::case::{CaseFile, Run};
 use crate::kernel::{Lab, Session};
-use crate::replay::{Case, Interface, Node, Route, Setup};
+use crate::replay::{Case, Interface, Node, Route, Setup, Text, address, sysctls};
 
 /// The tool that loads the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,11 +58,11 @@ impl Plan {
         node.setup.push(Setup { run: format!("{tool}-restore"), stdin: text });
         for (name, one_in) in [("tcp_be_liberal", 12), ("tcp_ignore_invalid_rst", 16), ("acct", 10)] {
             if rng.below(one_in) == 0 {
-                node.sysctls.insert(format!("net.netfilter.nf_conntrack_{name}"), "1".into());
+                node.sysctls.insert(format!("net.netfilter.nf_conntrack_{name}"), Text::Word("1".into()));
             }
         }
         if rng.below(12) == 0 {
-            node.sysctls.insert("net.netfilter.nf_conntrack_tcp_loose".into(), "0".into());
+            node.sysctls.insert("net.netfilter.nf_conntrack_tcp_loose".into(), Text::Word("0".into()));
         }
         let list = if family == Family::V4 { "conntrack -L" } else { "conntrack -L -f ipv6" };
         Plan { family, flavour, node, show: vec![format!("{tool}-save -c"), list.into()], rng }
@@ -117,7 +117,7 @@ fn node(family: Family) -> Node {
         name: name.into(),
         mac: Some(format!("02:00:00:00:0{index}:01")),
         addresses: vec![if four { format!("10.{index}.0.1/24") } else { format!("fd00:{index}::1/64") }],
-        kind: None,
+        ..Interface::default()
     };
     let mut node = Node {
         interfaces: vec![interface("c0", 1), interface("s0", 2), interface("w0", 3)],
@@ -126,8 +126,13 @@ fn node(family: Family) -> Node {
         ..Node::default()
     };
     let (default, via) = if four { ("0.0.0.0/0", "10.3.0.2") } else { ("::/0", "fd00:3::2") };
-    node.routes.push(Route { to: default.into(), via: Some(via.into()), dev: Some("w0".into()) });
-    let sysctls: &[(&str, &str)] = if four {
+    node.routes.push(Route {
+        to: default.into(),
+        via: Some(address(via)),
+        dev: Some("w0".into()),
+        ..Route::default()
+    });
+    let settings: &[(&str, &str)] = if four {
         &[
             ("net.ipv4.ip_forward", "1"),
             ("net.ipv4.icmp_ratelimit", "0"),
@@ -139,6 +144,6 @@ fn node(family: Family) -> Node {
     } else {
         &[("net.ipv6.conf.all.forwarding", "1"), ("net.ipv6.icmp.ratelimit", "0")]
     };
-    node.sysctls.extend(sysctls.iter().map(|(name, value)| (name.to_string(), value.to_string())));
+    node.sysctls.extend(sysctls(settings));
     node
 }

@@ -6,6 +6,7 @@
 pub mod bench;
 pub mod case;
 pub mod compare;
+pub mod coverage;
 pub mod emulator;
 pub mod families;
 pub mod fidelity;

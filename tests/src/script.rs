@@ -8,7 +8,9 @@
 
 use crate::case::Link;
 use crate::frame::{build, flag_bits, icmp_error};
-use crate::replay::{Packet, Protocol};
+use std::net::IpAddr;
+
+use crate::replay::{Packet, text};
 
 /// Reads a script.
 ///
@@ -40,7 +42,7 @@ fn read(line: &str, earlier: &[Packet], links: &mut Vec<Link>) -> Result<Packet,
         source = words.next().ok_or("no source")?;
         name
     };
-    packet.proto = Some(proto.parse().map_or_else(|_| Protocol::Name(proto.into()), Protocol::Number));
+    packet.proto = Some(text(proto));
     if words.next() != Some(">") {
         return Err("expected >".into());
     }
@@ -83,7 +85,13 @@ fn read(line: &str, earlier: &[Packet], links: &mut Vec<Link>) -> Result<Packet,
 }
 
 /// `10.0.0.1:80`, `10.0.0.1`, `[fd00::1]:80` or `fd00::1`.
-fn endpoint(text: &str) -> Result<(String, Option<u16>), String> {
+fn endpoint(text: &str) -> Result<(Option<IpAddr>, Option<u16>), String> {
+    let (address, port) = halves(text)?;
+    let address = address.parse().map_err(|_| format!("{address:?} is not an address"))?;
+    Ok((Some(address), port))
+}
+
+fn halves(text: &str) -> Result<(String, Option<u16>), String> {
     let port = |text: &str| text.parse().map(Some).map_err(|_| format!("bad port {text:?}"));
     if let Some((address, rest)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
         let number = rest.strip_prefix(':').map_or(Ok(None), port)?;
@@ -120,8 +128,8 @@ fn set(packet: &mut Packet, name: &str, value: u32) -> Result<(), String> {
     match name {
         "sport" => packet.sport = Some(short),
         "dport" => packet.dport = Some(short),
-        "seq" if packet.proto == Some(Protocol::Name("icmp".into())) => packet.icmp_seq = Some(short),
-        "seq" if packet.proto == Some(Protocol::Name("icmpv6".into())) => packet.icmp_seq = Some(short),
+        "seq" if packet.proto == Some(text("icmp")) => packet.icmp_seq = Some(short),
+        "seq" if packet.proto == Some(text("icmpv6")) => packet.icmp_seq = Some(short),
         "seq" => packet.seq = Some(value),
         "ack" => packet.ack = Some(value),
         "win" => packet.win = Some(short),
@@ -146,8 +154,7 @@ fn quoting(packet: Packet, inner: &str) -> Result<Packet, String> {
 
 /// Makes `packet` an ICMP error about `inner`, as raw bytes.
 pub fn quoting_bytes(packet: Packet, inner: &[u8]) -> Result<Packet, String> {
-    let address = |text: &str| text.parse().map_err(|_| format!("{text:?} is not an address"));
-    let (source, destination) = (address(&packet.src)?, address(&packet.dst)?);
+    let (source, destination) = (packet.src.ok_or("no source")?, packet.dst.ok_or("no destination")?);
     let (kind, code) = (packet.icmp_type.unwrap_or(3), packet.icmp_code.unwrap_or(3));
     let bytes = icmp_error(source, destination, kind, code, inner);
     let raw_hex = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

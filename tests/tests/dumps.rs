@@ -2,13 +2,15 @@
 //! and treats packets as the kernel does. The files are not part of the project: without them this is skipped,
 //! saying so.
 
+#![allow(clippy::print_stdout, reason = "a test says what it skips")]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use chainwalk_tests::case::CaseFile;
 use chainwalk_tests::emulator::{self, Refused};
 use chainwalk_tests::generate::Rng;
-use chainwalk_tests::replay::{Case, Interface, Node, Packet, Protocol, Route, Setup};
+use chainwalk_tests::replay::{Case, Interface, Node, Packet, Route, Setup, Text, address, text};
 use chainwalk_tests::{case, compare, kernel};
 
 /// Packets sent through each dump.
@@ -78,7 +80,7 @@ impl Facts {
             name: name.clone(),
             mac: Some(format!("02:00:00:00:{index:02x}:01")),
             addresses: vec![subnet(index)],
-            kind: None,
+            ..Interface::default()
         });
         let (to, via) = if self.six { ("::/0", "fd00:0::2") } else { ("0.0.0.0/0", "10.9.0.2") };
         let settings: &[(&str, &str)] = if self.six {
@@ -93,16 +95,21 @@ impl Facts {
         // The limit over all peers has a random cost.
         let many = [("net.ipv4.icmp_msgs_per_sec", "100000"), ("net.ipv4.icmp_msgs_burst", "100000")];
         let settings = settings.iter().chain(&many);
-        let mut sysctls: std::collections::BTreeMap<String, String> =
-            settings.map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let mut sysctls: std::collections::BTreeMap<String, Text> =
+            settings.map(|(name, value)| (name.to_string(), Text::Word(value.to_string()))).collect();
         if !self.six {
             // Device names may hold dots.
             let redirects = |name: &String| format!("net/ipv4/conf/{name}/send_redirects");
-            sysctls.extend(self.devices.iter().map(|name| (redirects(name), "0".to_string())));
+            sysctls.extend(self.devices.iter().map(|name| (redirects(name), Text::Word("0".into()))));
         }
         Node {
             interfaces: interfaces.collect(),
-            routes: vec![Route { to: to.into(), via: Some(via.into()), dev: Some(self.devices[0].clone()) }],
+            routes: vec![Route {
+                to: to.into(),
+                via: Some(address(via)),
+                dev: Some(self.devices[0].clone()),
+                ..Route::default()
+            }],
             sysctls,
             setup: vec![Setup { run: format!("{tool}-restore"), stdin: text.into() }],
             ..Node::default()
@@ -116,20 +123,21 @@ impl Facts {
         };
         let mut packet = Packet {
             input: self.devices[device].clone(),
-            src: host(device, 2 + rng.below(3)),
+            src: Some(address(&host(device, 2 + rng.below(3)))),
             ..Packet::default()
         };
         if rng.one_in(3) && !self.addresses.is_empty() {
-            packet.src = rng.pick(&self.addresses).clone();
+            packet.src = Some(address(rng.pick::<String>(&self.addresses)));
         }
-        packet.dst = match rng.below(4) {
+        let to = match rng.below(4) {
             0 => host(device, 1),
             1 if !self.addresses.is_empty() => rng.pick(&self.addresses).clone(),
             _ => host(rng.below(self.devices.len() as u64) as usize, 2 + rng.below(3)),
         };
+        packet.dst = Some(address(&to));
         let icmp = if self.six { "icmpv6" } else { "icmp" };
         let proto = *rng.pick(&["tcp", "tcp", "tcp", "udp", "udp", icmp]);
-        packet.proto = Some(Protocol::Name(proto.into()));
+        packet.proto = Some(text(proto));
         match proto {
             "tcp" => {
                 packet.flags =

@@ -1,5 +1,7 @@
 //! Random rulesets and packets: this machine's kernel and the emulator agree.
 
+#![allow(clippy::print_stdout, reason = "a test says what it skips")]
+
 use std::sync::Mutex;
 
 use chainwalk_tests::emulator::{self, Refused};

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use chainwalk_tests::case::{self, Recorded};
 use chainwalk_tests::compare::Difference;
+use chainwalk_tests::coverage::Coverage;
 use chainwalk_tests::emulator::Refused;
 use chainwalk_tests::generate::Flavour;
 use chainwalk_tests::{compare, emulator, families, kernel, minimise, random};
@@ -14,9 +15,13 @@ use clap::{Parser, Subcommand};
 
 /// Compares the emulator with this machine's kernel.
 #[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
+    /// Case files to ask the kernel and the emulator about, in place of random cases.
+    #[arg(value_name = "CASE.json")]
+    files: Vec<PathBuf>,
     /// Seed of the random cases.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -70,9 +75,30 @@ fn main() -> ExitCode {
         Some(Command::Check { files }) => {
             against_recorded(files, |file| emulator::run(file).map_err(|refused| refused.to_string()))
         }
-        None => random(&arguments),
+        None if arguments.files.is_empty() => random(&arguments),
+        None => arguments.files.iter().filter(|path| !agrees(path)).count(),
     };
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Asks both arms about one case file and prints what differs.
+fn agrees(path: &Path) -> bool {
+    let result = case::load(path).and_then(|file| {
+        let theirs = kernel::run(&file)?;
+        let ours = emulator::run(&file).map_err(|refused| refused.to_string())?;
+        Ok(compare::runs(&file, &theirs, &ours))
+    });
+    match result {
+        Ok(found) => {
+            println!("{}: {} differences", path.display(), found.len());
+            found.iter().for_each(|difference| println!("  {difference}"));
+            found.is_empty()
+        }
+        Err(error) => {
+            eprintln!("{}: {error}", path.display());
+            false
+        }
+    }
 }
 
 fn random(arguments: &Arguments) -> usize {
@@ -81,7 +107,9 @@ fn random(arguments: &Arguments) -> usize {
     let options =
         random::Options { seed: arguments.seed, cases, packets: None, flavour, workers: arguments.workers };
     let found = Mutex::new(Vec::new());
+    let coverage = Mutex::new(Coverage::default());
     let ran = random::run(&options, |index, file, run| {
+        coverage.lock().expect("no judge panics").add(run);
         let differences = match emulator::run(file) {
             Ok(ours) => compare::runs(file, run, &ours),
             Err(Refused::NotEmulated(what)) => {
@@ -108,6 +136,7 @@ fn random(arguments: &Arguments) -> usize {
         }
         print!("{}", case::to_text(&small));
     }
+    print!("{}", coverage.into_inner().expect("no judge panics"));
     match ran {
         Ok(packets) => {
             println!("{packets} packets, {} cases differ", found.len());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Difference, differ};
 use crate::case::Answer;
 use crate::frame::Seen;
-use crate::replay::Packet;
+use crate::replay::{Packet, proto_number};
 
 /// Ports that source NAT drew on each arm: the kernel's by the emulator's, per protocol and address.
 #[derive(Debug, Clone, Default)]
@@ -79,9 +79,7 @@ pub(super) fn answers(
     let local = sent.is_some_and(|packet| packet.input == "local");
     // A local packet may meet the node's own stack again over `lo`, which InDelivers also counts.
     // It counts only what a protocol takes: not the packets answered by "protocol unreachable".
-    let unknown = sent
-        .and_then(|packet| packet.proto.as_ref()?.number())
-        .is_some_and(|proto| !matches!(proto, 1 | 6 | 17 | 58));
+    let unknown = sent.and_then(proto_number).is_some_and(|proto| !matches!(proto, 1 | 6 | 17 | 58));
     if !local && !unknown && kernel.delivered != emulator.delivered {
         differ(found, format!("{at}: delivered"), kernel.delivered, emulator.delivered);
     }
@@ -128,7 +126,11 @@ fn fields(kernel: &Seen, emulator: &Seen, ports: &Ports, own_stack: bool) -> Vec
         ("mss", own_stack || kernel.mss == emulator.mss),
         ("icmp_type", kernel.icmp_type == emulator.icmp_type),
         ("icmp_code", kernel.icmp_code == emulator.icmp_code),
-        ("icmp_id", same(&kernel.src, kernel.icmp_id, emulator.icmp_id)),
+        // An answer carries the id of the request, so it belongs to the other address.
+        (
+            "icmp_id",
+            [&kernel.src, &kernel.dst].iter().any(|host| same(host, kernel.icmp_id, emulator.icmp_id)),
+        ),
         ("icmp_seq", kernel.icmp_seq == emulator.icmp_seq),
         ("fragment", kernel.fragment == emulator.fragment),
         (

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::{Packet, checksum, flag_bits, octets};
+use crate::replay::proto_number;
 
 /// TTL or hop limit of a packet that names none.
 const DEFAULT_TTL: u8 = 64;
@@ -14,10 +15,8 @@ pub fn build(packet: &Packet) -> Result<Vec<u8>, String> {
     if let Some(hex) = &packet.raw_hex {
         return from_hex(hex);
     }
-    let source = parse_address(&packet.src)?;
-    let destination = parse_address(&packet.dst)?;
-    let protocol =
-        packet.proto.as_ref().and_then(|proto| proto.number()).ok_or("proto: not a known protocol")?;
+    let (source, destination) = (packet.src.ok_or("src is missing")?, packet.dst.ok_or("dst is missing")?);
+    let protocol = proto_number(packet).ok_or("proto: not a known protocol")?;
     let mut segment = match protocol {
         6 => tcp(packet)?,
         17 => udp(packet),
@@ -62,10 +61,6 @@ pub fn ip_header(source: IpAddr, destination: IpAddr, protocol: u8, len: usize, 
         header.extend_from_slice(&octets(destination));
     }
     header
-}
-
-fn parse_address(text: &str) -> Result<IpAddr, String> {
-    text.parse().map_err(|_| format!("{text:?} is not an address"))
 }
 
 fn payload(packet: &Packet) -> Vec<u8> {

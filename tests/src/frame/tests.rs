@@ -1,13 +1,13 @@
 //! Frames built from packets and read back.
 
 use super::*;
-use crate::replay::Protocol;
+use crate::replay::{address, text};
 
 fn packet(proto: &str, src: &str, dst: &str) -> Packet {
     Packet {
-        src: src.into(),
-        dst: dst.into(),
-        proto: Some(Protocol::Name(proto.into())),
+        src: Some(address(src)),
+        dst: Some(address(dst)),
+        proto: Some(text(proto)),
         sport: Some(40000),
         dport: Some(80),
         len: Some(3),

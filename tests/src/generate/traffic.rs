@@ -4,7 +4,7 @@ use super::matches::PORTS;
 use super::{Family, Rng};
 use crate::case::{Answer, Link};
 use crate::frame::{Seen, build};
-use crate::replay::{Packet, Protocol};
+use crate::replay::{Packet, address, text};
 use crate::script::quoting_bytes;
 
 /// At most this many flows at once: later packets then belong to known ones.
@@ -107,27 +107,31 @@ impl Traffic {
                 ["fd96::1", "fd96::2", "2001:db8::9"],
             )
         };
-        let mut packet =
-            Packet { input: "c0".into(), src: rng.pick(&clients).to_string(), ..Packet::default() };
+        let mut packet = Packet {
+            input: "c0".into(),
+            src: Some(address(rng.pick::<&str>(&clients))),
+            ..Packet::default()
+        };
         match rng.below(10) {
             0 => {
                 packet.input = "local".into();
-                packet.src = rng.pick(&own).to_string();
+                packet.src = Some(address(rng.pick::<&str>(&own)));
             }
             1 | 2 => {
                 packet.input = "s0".into();
-                packet.src = rng.pick(&servers).to_string();
+                packet.src = Some(address(rng.pick::<&str>(&servers)));
             }
             _ => {}
         }
-        packet.dst = match rng.below(8) {
-            0 | 1 if packet.input != "local" => rng.pick(&own).to_string(),
-            0..=3 => rng.pick(if packet.input == "s0" { &clients } else { &servers }).to_string(),
-            _ => rng.pick(&remote).to_string(),
+        let to = *match rng.below(8) {
+            0 | 1 if packet.input != "local" => rng.pick(&own),
+            0..=3 => rng.pick(if packet.input == "s0" { &clients } else { &servers }),
+            _ => rng.pick(&remote),
         };
+        packet.dst = Some(address(to));
         let icmp = if four { "icmp" } else { "icmpv6" };
         let proto = *rng.pick(&["tcp", "tcp", "tcp", "tcp", "tcp", "udp", "udp", "udp", icmp, "99"]);
-        packet.proto = Some(proto.parse().map_or_else(|_| Protocol::Name(proto.into()), Protocol::Number));
+        packet.proto = Some(text(proto));
         match proto {
             "tcp" | "udp" => {
                 packet.sport = Some(*rng.pick(&[40000, 40000, 40001, 300, 700, 1023]));
@@ -146,7 +150,7 @@ impl Traffic {
 
 impl Flow {
     fn is(&self, proto: &str) -> bool {
-        self.packet.proto == Some(Protocol::Name(proto.into()))
+        self.packet.proto == Some(text(proto))
     }
 
     /// The near end speaks.
@@ -170,8 +174,8 @@ impl Flow {
         let (from, seen) = self.received.clone().expect("asked only then");
         let mut packet = Packet {
             input: seen.dev.clone(),
-            src: seen.dst.clone(),
-            dst: seen.src.clone(),
+            src: seen.dst.parse().ok(),
+            dst: seen.src.parse().ok(),
             proto: self.packet.proto.clone(),
             sport: seen.dport,
             dport: seen.sport,
@@ -270,12 +274,10 @@ impl Flow {
 
 /// An ICMP error about what was received, from the host that received it.
 fn error(rng: &mut Rng, packet: &Packet, seen: &Seen) -> Option<Packet> {
-    let proto: Protocol =
-        seen.proto.parse().map_or_else(|_| Protocol::Name(seen.proto.clone()), Protocol::Number);
     let inner = Packet {
-        src: seen.src.clone(),
-        dst: seen.dst.clone(),
-        proto: Some(proto),
+        src: seen.src.parse().ok(),
+        dst: seen.dst.parse().ok(),
+        proto: Some(text(&seen.proto)),
         sport: seen.sport,
         dport: seen.dport,
         flags: seen.flags.clone(),

@@ -86,16 +86,25 @@ impl Lab {
         }
         ip_batch(&batch)?;
         for (name, value) in &node.sysctls {
-            set_sysctl(name, value)?;
+            set_sysctl(name, &value.to_string())?;
         }
         let mut batch = String::new();
         for route in &node.routes {
-            batch += &format!("route add {}", route.to);
+            batch += &format!("route add {} {}", route.kind.as_deref().unwrap_or("unicast"), route.to);
             if let Some(via) = &route.via {
                 batch += &format!(" via {via}");
             }
             if let Some(device) = &route.dev {
                 batch += &format!(" dev {device}");
+            }
+            if let Some(source) = &route.src {
+                batch += &format!(" src {source}");
+            }
+            if let Some(metric) = &route.metric {
+                batch += &format!(" metric {metric}");
+            }
+            if let Some(mtu) = &route.mtu {
+                batch += &format!(" mtu {mtu}");
             }
             batch.push('\n');
         }
@@ -177,7 +186,10 @@ impl Lab {
     pub fn settings(&self, node: &Node) -> Result<(), String> {
         let _inside = self.enter()?;
         for (name, value) in TRACKER_DEFAULTS {
-            set_sysctl(name, node.sysctls.get(*name).map_or(*value, String::as_str))?;
+            set_sysctl(
+                name,
+                &node.sysctls.get(*name).map_or_else(|| value.to_string(), ToString::to_string),
+            )?;
         }
         Ok(())
     }
@@ -270,6 +282,9 @@ fn describe(interface: &Interface, batch: &mut String) {
     let name = &interface.name;
     if let Some(mac) = &interface.mac {
         *batch += &format!("link set {name} address {mac}\n");
+    }
+    if let Some(mtu) = interface.mtu {
+        *batch += &format!("link set {name} mtu {mtu}\n");
     }
     *batch += &format!("link set {name} arp off\nlink set {name} up\n");
     for address in &interface.addresses {
