@@ -89,6 +89,10 @@ impl MatchExt for Statistic {
         if packet >= every && (every > 0 || packet > 0) {
             return Err(ArgError::whole("the --packet p must be 0 <= p <= n-1"));
         }
+        // Asked after the tool's own check, so a packet above 0 has the message above.
+        if every == 0 {
+            return Err(ArgError::whole("statistic: option \"--packet\" also requires \"--every\"."));
+        }
         Ok(Self { mode: Mode::Nth { every: every as u32, packet: packet as u32 }, inverted })
     }
 
