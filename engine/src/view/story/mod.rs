@@ -10,6 +10,7 @@ mod rows;
 mod sent;
 mod sentence;
 mod teller;
+mod walk;
 
 pub use entry::entry_view;
 pub use packet::packet_view;
@@ -60,15 +61,15 @@ impl VisitIndex {
     /// Indexes the events of a trace. Visits are numbered as in its [`TraceView`].
     pub fn of(trace: &Trace) -> Self {
         let mut index = Self::default();
-        let mut walk = teller::Walk::default();
+        let mut walker = walk::Walk::default();
         for (at, event) in trace.events.iter().enumerate() {
-            match walk.hear(&event.kind) {
-                teller::Heard::Entered { table, chain } => {
+            match walker.hear(&event.kind) {
+                walk::Heard::Entered { table, chain } => {
                     index.chains.push((table, chain));
                     index.events.push(Vec::new());
                 }
-                teller::Heard::Rule { visit } => index.events[visit].push(at as u32),
-                teller::Heard::Other => {}
+                walk::Heard::Rule { visit } => index.events[visit].push(at as u32),
+                walk::Heard::Other => {}
             }
         }
         index
