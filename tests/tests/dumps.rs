@@ -266,9 +266,11 @@ fn each_dump_treats_packets_as_the_kernel_does() {
     });
 }
 
+type Pairs = &'static [(&'static str, &'static str)];
+
 /// Measured on Linux 6.18 (README beside the dumps): a dump, the node's devices, and packets with what they met:
 /// `in` the node took it, `-` nothing came of it, `3/10` an ICMP error, `R` a reset, or the way it left by.
-const MEASURED: &[(&str, &[(&str, &str)], &[(&str, &str)])] = &[
+const MEASURED: &[(&str, Pairs, Pairs)] = &[
     (
         "06-fedora27-firewalld.txt",
         &[("wlp58s0", "10.9.0.1/24"), ("virbr0", "192.168.122.1/24")],
