@@ -38,3 +38,19 @@ pub(super) fn phrase(markdown: &str) -> String {
         _ => out.trim().to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raw_html_is_text_and_listings_are_reached_by_keyboard() {
+        assert_eq!(phrase("a <b>*c*</b>"), "a &lt;b&gt;<em>c</em>&lt;/b&gt;");
+        let listing = passage("```text\n<pre><code\n```\n");
+        assert_eq!(
+            listing,
+            "<pre tabindex=\"0\"><code class=\"language-text\">&lt;pre&gt;&lt;code\n</code></pre>\n"
+        );
+        assert_eq!(phrase("one\n\ntwo"), "<p>one</p>\n<p>two</p>");
+    }
+}
