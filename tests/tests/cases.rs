@@ -53,6 +53,19 @@ fn the_emulator_gives_the_recorded_answers() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+/// Asks up to three times until the answers agree: a busy machine stretches pauses, and the kernel draws ports at
+/// random. What really differs, differs every time.
+fn settle<T>(mut ask: impl FnMut() -> Vec<T>) -> Vec<T> {
+    let mut found = ask();
+    for _ in 0..2 {
+        if found.is_empty() {
+            break;
+        }
+        found = ask();
+    }
+    found
+}
+
 #[test]
 fn this_kernel_still_gives_the_recorded_answers() {
     if let Some(reason) = kernel::unavailable() {
@@ -75,10 +88,10 @@ fn this_kernel_still_gives_the_recorded_answers() {
                         continue;
                     }
                     let recorded = file.recorded.as_ref().expect("checked above");
-                    let found = match kernel::run(&file) {
+                    let found = settle(|| match kernel::run(&file) {
                         Ok(run) => compare::runs(&file, &recorded.run, &run),
                         Err(error) => panic!("{}: {error}", path.display()),
-                    };
+                    });
                     problems.lock().expect("no worker panics").extend(
                         found.into_iter().map(|difference| format!("{}: {difference}", path.display())),
                     );

@@ -2,7 +2,7 @@
 //! and treats packets as the kernel does. The files are not part of the project: without them this is skipped,
 //! saying so.
 
-#![allow(clippy::print_stdout, reason = "a test says what it skips")]
+#![expect(clippy::print_stdout, reason = "a test says what it skipped")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Random rulesets and packets: this machine's kernel and the emulator agree.
 
-#![allow(clippy::print_stdout, reason = "a test says what it skips")]
+#![expect(clippy::print_stdout, reason = "a test says what it skipped")]
 
 use std::sync::Mutex;
 
@@ -11,6 +11,15 @@ use chainwalk_tests::{case, compare, kernel, minimise, random};
 /// Packets a flavour (issue 3: 2,000 in all).
 const PACKETS: u64 = 1000;
 const SEED: u64 = 20_261_129;
+
+/// Whether the arms differ in two more runs as well: a busy machine stretches pauses, and the kernel draws ports at
+/// random.
+fn differs_again(file: &case::CaseFile) -> bool {
+    (0..2).all(|_| match (kernel::run(file), emulator::run(file)) {
+        (Ok(theirs), Ok(ours)) => !compare::runs(file, &theirs, &ours).is_empty(),
+        _ => true,
+    })
+}
 
 fn agree(flavour: Flavour) {
     if let Some(reason) = kernel::unavailable() {
@@ -26,7 +35,7 @@ fn agree(flavour: Flavour) {
             Err(Refused::NotEmulated(_)) => Vec::new(),
             Err(Refused::Failed(why)) => vec![why],
         };
-        if !found.is_empty() {
+        if !found.is_empty() && differs_again(file) {
             different.lock().expect("no judge panics").push((index, file.clone(), found.join("\n")));
         }
     })

@@ -21,7 +21,7 @@ impl Row {
     pub fn engine(row: &chainwalk_portable::rows::Row) -> Self {
         let mut work = (row.prepare)();
         // Once unmeasured: page faults and table growth belong to nobody's budget.
-        work();
+        drop(work());
         Self::measure(row.what, row.limit_ns.map(Duration::from_nanos), row.samples, || {
             cpu_time(&mut work) / row.operations
         })
@@ -92,9 +92,11 @@ pub fn time<T>(work: impl FnOnce() -> T) -> (Duration, T) {
 
 /// Time the calling thread computed during `work`: what the engine's own rows measure, since they never wait and
 /// the machine may be shared.
-fn cpu_time(work: impl FnOnce()) -> Duration {
+fn cpu_time<T>(work: impl FnOnce() -> T) -> Duration {
     let now = || clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from);
     let start = now();
-    work();
-    now() - start
+    let value = work();
+    let took = now() - start;
+    drop(value);
+    took
 }
