@@ -2,7 +2,6 @@
 //!
 //! Owns arguments, files and exit codes. What it prints is made by [`chainwalk_engine::replay`].
 
-#[path = "chainwalk/proxy.rs"]
 mod proxy;
 
 use std::io::{Read as _, Write as _};
