@@ -14,9 +14,11 @@ fn chainwalk(args: &[&str], stdin: &str) -> Output {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
+        .expect("cargo built the program");
+    let mut input = child.stdin.take().expect("piped above");
+    input.write_all(stdin.as_bytes()).expect("the program reads its input");
+    drop(input);
+    child.wait_with_output().expect("the program ends")
 }
 
 fn text(bytes: &[u8]) -> String {
