@@ -1,4 +1,4 @@
-//! How large `dist/` is as it crosses the network, against the budgets of DESIGN section 7.
+//! How large `dist/` is as it crosses the network, against the budgets of ARCHITECTURE.
 
 use std::fs;
 use std::path::Path;

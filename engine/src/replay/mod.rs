@@ -1,4 +1,4 @@
-//! The replay contract `chainwalk.replay/1` (DESIGN section 4): one node, its packets, what came out.
+//! The replay contract `chainwalk.replay/1`: one node, its packets, what came out.
 //!
 //! [`Case`] is the input as it stands in the file, [`run`] takes it through a [`Netns`], [`Report`] is the
 //! answer. [`Session`] keeps the node between packets, for a reader who goes on with the same connection.

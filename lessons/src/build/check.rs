@@ -14,7 +14,7 @@ use crate::spread;
 const PREDICTIONS_MIN: usize = 3;
 /// Fewest options of a question: two would be a coin.
 const OPTIONS_MIN: usize = 3;
-/// Largest static page, bytes (DESIGN section 7).
+/// Largest static page, bytes.
 pub(super) const PAGE_MAX_BYTES: usize = 60 * 1024;
 
 pub(super) fn front(front: &Front, folder: &Folder, earlier: &[String], problems: &mut Problems) {

@@ -1,4 +1,4 @@
-//! The layers of the engine (DESIGN section 3): a module may use lower layers and itself, never a higher one.
+//! The layers of the engine: a module may use lower layers and itself, never a higher one.
 //!
 //! Read from the text: `crate::name` anywhere in code, also inside a `use crate::{...}` group. Tests may look down on
 //! their module from above, so `tests.rs` files and everything below `#[cfg(test)]` are free.
@@ -10,7 +10,7 @@ const LAYERS: &[&str] = &[
     "base",
     "packet",
     "trace",
-    // Below `netfilter`, where DESIGN has it above: matches and NAT targets read and set connections, and a connection
+    // Below `netfilter`, where the first design had it above: matches and NAT targets read and set connections, and a connection
     // needs nothing of rules but the hook numbers, which are in `base`.
     "conntrack",
     "netfilter",
