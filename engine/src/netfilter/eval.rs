@@ -172,9 +172,11 @@ impl Walk<'_> {
                 Some(Next::Return) => Step::Return,
                 Some(Next::Verdict(verdict)) => Step::Verdict(verdict),
                 // One world goes on behind it, the other ends in it.
-                None if cx.assume.decide(place, &format!("-j {}", target.name())) => {
+                None if cx.assume.decide(place, &format!("{} {}", target.flag(), target.name())) => {
                     Step::Verdict(Verdict::Stolen)
                 }
+                // A goto does not come back here.
+                None if target.is_goto() => Step::Return,
                 None => Step::Next,
             },
         }

@@ -1,5 +1,6 @@
 //! What iptables has and the engine does not: kept verbatim, printed back, named wherever it matters.
 
+use super::TargetExt;
 use super::ext::{Parsed, save_string};
 
 /// A match or target that is not emulated.
@@ -9,6 +10,20 @@ pub struct NotEmulated {
     pub name: Box<str>,
     /// Its options as they were written, quoting kept, without the leading space.
     pub text: Box<str>,
+    /// Named by `-g`: evaluation does not come back to the rule behind.
+    pub goto: bool,
+}
+
+impl TargetExt {
+    /// The option that names the target: `-g` for a chain that is not in the text and was gone to, else `-j`.
+    pub const fn flag(&self) -> &'static str {
+        if self.is_goto() { "-g" } else { "-j" }
+    }
+
+    /// Whether evaluation does not come back to the rule behind.
+    pub const fn is_goto(&self) -> bool {
+        matches!(self, Self::NotEmulated(NotEmulated { goto: true, .. }))
+    }
 }
 
 impl NotEmulated {
@@ -27,7 +42,7 @@ impl NotEmulated {
                 }
             }
         }
-        Self { name: name.into(), text: text.trim_start().into() }
+        Self { name: name.into(), text: text.trim_start().into(), goto: false }
     }
 
     pub fn save(&self, out: &mut String) {

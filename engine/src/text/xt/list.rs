@@ -180,7 +180,11 @@ pub(super) fn sentence(bench: &Workbench, rule: &Rule) -> String {
 }
 
 fn print_extensions(out: &mut String, rule: &Rule, numeric: bool) {
-    if matches!(rule.target, Target::Goto(_)) {
+    let goto = match &rule.target {
+        Target::Ext(target) => target.is_goto(),
+        target => matches!(target, Target::Goto(_)),
+    };
+    if goto {
         out.push_str("[goto] ");
     }
     let flags = ListFlags { numeric };

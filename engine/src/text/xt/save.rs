@@ -135,7 +135,9 @@ fn print_target(out: &mut String, table: &Table, rule: &Rule) {
             out.push_str(&table.chain(*to).name);
         }
         Target::Ext(target) => {
-            out.push_str(" -j ");
+            out.push(' ');
+            out.push_str(target.flag());
+            out.push(' ');
             out.push_str(target.name());
             target.save(out);
         }

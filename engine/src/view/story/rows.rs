@@ -77,7 +77,7 @@ pub(crate) fn not_emulated(rule: &Rule) -> Vec<String> {
     let matches = rule.matches.iter().filter(|bound| matches!(bound.m, Match::NotEmulated(_)));
     let mut names: Vec<String> = matches.map(|bound| format!("-m {}", bound.m.name())).collect();
     if let Target::Ext(target @ TargetExt::NotEmulated(_)) = &rule.target {
-        names.push(format!("-j {}", target.name()));
+        names.push(format!("{} {}", target.flag(), target.name()));
     }
     names
 }

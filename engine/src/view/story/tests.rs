@@ -228,3 +228,20 @@ COMMIT
     );
     assert_eq!(row.checks.last().unwrap().not_emulated.as_deref(), Some("-m bpf"));
 }
+
+#[test]
+fn a_goto_to_an_unknown_chain_does_not_come_back_to_the_next_rule() {
+    let (ruleset, _) =
+        parse("*filter\n-A FORWARD -g foo\n-A FORWARD -j DROP\nCOMMIT\n", &ParseOptions::default());
+    let mut session = Session::new(vec![ruleset], KernelVersion::default(), 1);
+    let facts = Facts {
+        addresses: vec!["c0=10.1.0.1/24".to_owned(), "s0=10.2.0.1/24".to_owned()],
+        sysctls: vec!["net.ipv4.ip_forward=1".to_owned()],
+        ..Facts::default()
+    };
+    session.start(line::parse("tcp 10.1.0.2:1 > 10.2.0.2:80 in c0").unwrap(), &facts, Level::Full).unwrap();
+    let view = view(&session);
+    let uncertain = view.verdict.uncertain.as_ref().unwrap();
+    assert_eq!(uncertain.name, "-g foo");
+    assert!(uncertain.possibilities.iter().any(|way| way.outcome == Outcome::Forwarded), "{uncertain:?}");
+}

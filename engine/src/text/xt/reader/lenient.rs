@@ -1,10 +1,12 @@
 //! Reading what people paste: every line is looked at, repaired where it can only mean one thing, and reported
 //! where it cannot be read.
 
+use std::collections::BTreeMap;
+
 use super::{Open, Physical, Reader, Undefined};
+use crate::netfilter::Target;
 use crate::netfilter::table::TableName;
 use crate::netfilter::xt::{NotEmulated, TargetExt};
-use crate::netfilter::{Rule, Target};
 use crate::packet::Family;
 use crate::text::diag::{Place, Severity};
 use crate::text::xt::build::jumps_to;
@@ -321,7 +323,11 @@ impl Reader<'_> {
     fn define(&mut self, current: usize, name: &str, span: Span, place: Place) -> Result<(), Fault> {
         let Open { bench, excerpt, undefined, .. } = &mut self.open[current];
         match bench.find(name) {
-            Some(id) => undefined.retain(|u| u.chain != id || u.reported),
+            // Only its first rule can find it undefined.
+            Some(id) if bench.table.chain(id).rules.is_empty() => {
+                undefined.retain(|u| u.chain != id || u.reported);
+            }
+            Some(_) => {}
             None => {
                 spec::check_chain_name(name, span)?;
                 bench.add_chain(name);
@@ -364,22 +370,33 @@ impl Reader<'_> {
     /// Turns jumps to chains that never appeared into targets whose effect is unknown.
     fn resolve_undefined(&mut self, open: &mut Open) {
         let Open { bench, undefined, .. } = open;
+        let mut names = BTreeMap::new();
         for Undefined { chain, place, reported } in undefined.drain(..) {
             let name = bench.table.chain(chain).name.clone();
+            // Deleted since.
+            if bench.find(&name) != Some(chain) {
+                continue;
+            }
             if !reported {
                 self.diags.repeated(Severity::Warning, place, &format!("undefined {name}"), || {
                     format!("chain {name} is not in the text: what happens in it is unknown")
                 });
             }
-            let unknown = |rule: &mut Rule| {
-                if jumps_to(rule) == Some(chain) {
-                    rule.target = Target::Ext(TargetExt::NotEmulated(NotEmulated {
-                        name: name.clone(),
-                        text: Box::default(),
-                    }));
-                }
-            };
-            bench.table.chains.iter_mut().flat_map(|c| &mut c.rules).for_each(unknown);
+            names.insert(chain, name);
+        }
+        if names.is_empty() {
+            return;
+        }
+        for rule in bench.table.chains.iter_mut().flat_map(|c| &mut c.rules) {
+            if let Some(name) = jumps_to(rule).and_then(|chain| names.get(&chain)) {
+                rule.target = Target::Ext(TargetExt::NotEmulated(NotEmulated {
+                    name: name.clone(),
+                    text: Box::default(),
+                    goto: matches!(rule.target, Target::Goto(_)),
+                }));
+            }
+        }
+        for chain in names.into_keys() {
             if bench.table.chain(chain).rules.is_empty() {
                 bench.delete_chain(chain);
             }

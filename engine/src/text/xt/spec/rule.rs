@@ -264,12 +264,13 @@ impl<'w> Reader<'_, 'w> {
                     target = Some(t);
                 }),
                 Kind::VerbatimMatch(text) => {
-                    let m = Match::NotEmulated(NotEmulated { name: name.into(), text });
+                    let m = Match::NotEmulated(NotEmulated { name: name.into(), text, goto: false });
                     matches.push(BoundMatch { m, state: None });
                     Ok(())
                 }
                 Kind::VerbatimTarget(text) => {
-                    target = Some(TargetExt::NotEmulated(NotEmulated { name: name.into(), text }));
+                    let t = NotEmulated { name: name.into(), text, goto: false };
+                    target = Some(TargetExt::NotEmulated(t));
                     Ok(())
                 }
             };

@@ -83,3 +83,14 @@ fn reading_tells_its_progress_and_stops_when_told() {
     let (part, _) = parse_with(&text, &ParseOptions::default(), &mut |done, total| done < total / 2);
     assert!(part.rule_count() < whole.rule_count());
 }
+
+#[test]
+fn many_chains_that_are_not_in_the_text_are_resolved_in_one_pass() {
+    let mut text = String::new();
+    for n in 0..20_000 {
+        let _ = writeln!(text, "-A INPUT -j c{n}");
+    }
+    let (ruleset, _) = parse(&text, &ParseOptions::default());
+    assert_eq!(ruleset.rule_count(), 20_000);
+    assert!(ruleset.save(&SaveOptions::default()).ends_with("-A INPUT -j c19999\nCOMMIT\n"));
+}

@@ -186,3 +186,13 @@ fn a_listing_is_read_as_the_rules_it_shows() {
     assert!(diags.iter().any(|d| d.line == 2 && d.message.contains("no columns in and out")), "{diags:?}");
     assert!(read.save(&SaveOptions::default()).contains("-A INPUT -j ACCEPT\n"));
 }
+
+#[test]
+fn a_goto_to_a_chain_that_is_not_in_the_text_stays_a_goto() {
+    let (mut ruleset, diags) = parse("-A INPUT -g foo\n-A INPUT -j foo\n", &ParseOptions::default());
+    assert!(diags.iter().any(|d| d.message.contains("chain foo is not in the text")), "{diags:?}");
+    let saved = ruleset.save(&SaveOptions::default());
+    assert!(saved.contains("-A INPUT -g foo\n-A INPUT -j foo\n"), "{saved}");
+    let listed = command(&["-L", "INPUT"], &mut ruleset).unwrap();
+    assert_eq!(listed.matches("[goto]").count(), 1, "{listed}");
+}
