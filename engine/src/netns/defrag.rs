@@ -181,7 +181,8 @@ pub(super) fn split(packet: &Packet, mtu: usize, id: u32) -> Vec<Packet> {
     for (index, chunk) in body.chunks(room).enumerate() {
         let mut piece = packet.clone();
         let last = (index + 1) * room >= body.len();
-        piece.ip.frag_offset = packet.ip.frag_offset + (index * room) as u16;
+        // The field wraps, as the kernel's does.
+        piece.ip.frag_offset = packet.ip.frag_offset.wrapping_add((index * room) as u16);
         piece.ip.more_fragments = !last || packet.ip.more_fragments;
         if v6 && !already {
             piece.ip.id = id;
@@ -206,3 +207,6 @@ fn first_piece(l4: &L4, room: usize) -> L4 {
     payload.truncate(payload.len().saturating_sub(over));
     piece
 }
+
+#[cfg(test)]
+mod tests;

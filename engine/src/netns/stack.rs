@@ -166,7 +166,7 @@ impl Netns {
 
     /// `icmp_timestamp`: the originator's time, then twice the node's, in milliseconds since midnight UTC.
     fn timestamp_reply(&self, request: &Icmp) -> Option<Icmp> {
-        let secs = self.epoch_secs + self.now.0 / 1_000_000_000;
+        let secs = self.epoch_secs.saturating_add(self.now.0 / 1_000_000_000);
         let ms = (secs % 86_400) as u32 * 1000 + (self.now.0 / 1_000_000 % 1000) as u32;
         let mut payload = request.payload.get(..4)?.to_vec();
         payload.extend_from_slice(&ms.to_be_bytes());

@@ -158,3 +158,14 @@ fn mistakes_in_a_case_are_named_at_their_place() {
         assert_eq!(run_error(packet), format!("packets[0]: {message}"));
     }
 }
+
+#[test]
+fn a_clock_at_the_end_of_time_stands_still() {
+    let text = r#"{"format": "chainwalk.replay/1", "seed": 1, "node": {"epoch_secs": 18446744073709551615,
+        "interfaces": [{"name": "c0", "mac": "02:00:00:00:01:01", "addresses": ["10.1.0.1/24"]}],
+        "setup": [{"run": "iptables-legacy -A INPUT -m time --timestart 01:00 -j ACCEPT", "stdin": ""}]},
+        "packets": [{"at_ms": 5000, "in": "c0", "src": "10.1.0.2", "dst": "10.1.0.1", "proto": "icmp",
+            "icmp_type": 13, "payload_hex": "000000000000000000000000"}], "show": []}"#;
+    let report = run(&parse(text).unwrap(), &Options::default()).unwrap();
+    assert_eq!((report.packets[0].verdict, report.packets[0].emitted.len()), ("delivered", 1));
+}

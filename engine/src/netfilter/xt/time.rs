@@ -282,7 +282,7 @@ impl MatchExt for Time {
     }
 
     fn eval(&self, cx: &mut Cx<'_>, _: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
-        let secs = cx.epoch_secs + cx.now.0 / 1_000_000_000;
+        let secs = cx.epoch_secs.saturating_add(cx.now.0 / 1_000_000_000);
         why.check(
             self.0.holds(secs),
             "-m time",
