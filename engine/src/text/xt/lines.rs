@@ -92,6 +92,13 @@ impl<'t> Line<'t> {
         Line { text: Cow::Owned(text), number: self.number, indent: self.indent, pieces }
     }
 
+    /// A range of the line, as a line: needs no more memory than the range.
+    pub(super) fn part(&self, range: Range<usize>) -> Line<'t> {
+        let (mut text, mut pieces) = (String::with_capacity(range.len()), Vec::new());
+        self.keep(range, &mut text, &mut pieces);
+        Line { text: Cow::Owned(text), number: self.number, indent: self.indent, pieces }
+    }
+
     /// Copies a range into a new line.
     fn keep(&self, range: Range<usize>, text: &mut String, pieces: &mut Vec<Piece>) {
         let base = text.len();

@@ -173,7 +173,7 @@ pub(super) fn lost_breaks<'t>(line: &Line<'t>) -> Option<Vec<Line<'t>>> {
     cuts.push(line.text.len());
     let piece = |cut: &[usize]| {
         let end = line.text[..cut[1]].trim_end().len();
-        line.edited(&[(0..cut[0], ""), (end..line.text.len(), "")])
+        line.part(cut[0]..end)
     };
     Some(cuts.windows(2).map(piece).collect())
 }

@@ -94,3 +94,15 @@ fn many_chains_that_are_not_in_the_text_are_resolved_in_one_pass() {
     assert_eq!(ruleset.rule_count(), 20_000);
     assert!(ruleset.save(&SaveOptions::default()).ends_with("-A INPUT -j c19999\nCOMMIT\n"));
 }
+
+#[test]
+fn a_ruleset_on_one_line_is_read() {
+    let mut text = String::from("*filter :INPUT ACCEPT [0:0]");
+    for n in 0..5_000 {
+        let _ = write!(text, " -A INPUT -s 10.0.{}.{}/32 -j DROP", n >> 8, n & 255);
+    }
+    text.push_str(" COMMIT\n");
+    let (ruleset, diags) = parse(&text, &ParseOptions::default());
+    assert_eq!(ruleset.rule_count(), 5_000);
+    assert_eq!(diags.len(), 1, "{diags:?}");
+}
