@@ -7,7 +7,7 @@ use crate::netfilter::Target;
 use crate::netfilter::table::Flavour;
 use crate::netfilter::xt::TargetExt;
 use crate::text::xt::fault::{Fault, Span};
-use crate::text::xt::registry;
+use crate::text::xt::{known, registry};
 
 impl Reader<'_, '_> {
     pub(super) fn target(&self, ext: Option<TargetExt>) -> Result<(Target, Option<Missing>), Fault> {
@@ -31,8 +31,12 @@ impl Reader<'_, '_> {
         if let Some(id) = (self.cx.chains)(jump.name) {
             return Ok((if jump.goto { Target::Goto(id) } else { Target::Jump(id) }, None));
         }
+        let verdict = matches!(jump.name, "ACCEPT" | "DROP" | "RETURN" | "QUEUE");
+        let a_target = || verdict || known::is_target(jump.name) || registry::is_target(jump.name);
+        // No chain of this name can follow.
+        let refused = self.cx.lenient && jump.goto && a_target();
         // nft looks for chains when the table is committed.
-        if self.cx.lenient || self.cx.flavour == Flavour::Nft && self.cx.restore {
+        if !refused && (self.cx.lenient || self.cx.flavour == Flavour::Nft && self.cx.restore) {
             return Ok((Target::None, Some((jump.name.into(), jump.span, jump.goto))));
         }
         let message = match (self.cx.flavour, jump.goto) {

@@ -196,3 +196,11 @@ fn a_goto_to_a_chain_that_is_not_in_the_text_stays_a_goto() {
     let listed = command(&["-L", "INPUT"], &mut ruleset).unwrap();
     assert_eq!(listed.matches("[goto]").count(), 1, "{listed}");
 }
+
+#[test]
+fn a_goto_to_a_target_gets_the_tools_words() {
+    for name in ["REJECT", "ACCEPT", "TEE"] {
+        let message = format!("line 3, column 13: error: goto '{name}' is not a chain");
+        says(&format!("*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -g {name}\nCOMMIT\n"), 0, &[&message]);
+    }
+}
