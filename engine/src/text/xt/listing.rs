@@ -161,12 +161,15 @@ fn extras(
     mut words: &[&str],
     raw: &str,
 ) -> Result<(), String> {
+    // What stands behind the last comment.
+    let mut tail = raw;
     while let [first, after @ ..] = words {
         words = match (*first, after) {
             ("/*", _) => {
                 let end = after.iter().position(|w| *w == "*/").ok_or_else(|| words.join(" "))?;
-                let text =
-                    raw.split_once("/* ").and_then(|(_, r)| r.split_once(" */")).map_or("", |(c, _)| c);
+                let comment = tail.split_once("/* ").and_then(|(_, rest)| rest.split_once(" */"));
+                let (text, behind) = comment.unwrap_or_default();
+                tail = behind;
                 out.push_str(" -m comment --comment ");
                 save_string(out, text);
                 &after[end + 1..]
@@ -218,7 +221,7 @@ fn extras(
                 let _ = write!(options, " --{how} {value}");
                 rest
             }
-            ("LOG", ["flags", flags, "level", level, rest @ ..]) => log(options, flags, level, rest, raw),
+            ("LOG", ["flags", flags, "level", level, rest @ ..]) => log(options, flags, level, rest, tail),
             ("reject-with", [kind, rest @ ..]) => {
                 let _ = write!(options, " --reject-with {kind}");
                 rest
@@ -288,8 +291,8 @@ fn address_types<'a, 'w>(out: &mut String, mut words: &'a [&'w str]) -> &'a [&'w
     words
 }
 
-/// The rest of a LOG line; its prefix is in quotes and may hold blanks.
-fn log<'a, 'w>(out: &mut String, flags: &str, level: &str, rest: &'a [&'w str], raw: &str) -> &'a [&'w str] {
+/// The rest of a LOG line; its prefix is in quotes and may hold blanks, as they stand in `tail`.
+fn log<'a, 'w>(out: &mut String, flags: &str, level: &str, rest: &'a [&'w str], tail: &str) -> &'a [&'w str] {
     let bits: u8 = flags.parse().unwrap_or(0);
     for (bit, option) in
         [(1, "--log-tcp-sequence"), (2, "--log-tcp-options"), (4, "--log-ip-options"), (8, "--log-uid")]
@@ -300,7 +303,7 @@ fn log<'a, 'w>(out: &mut String, flags: &str, level: &str, rest: &'a [&'w str], 
     }
     let _ = write!(out, " --log-level {level}");
     let ["prefix", ..] = rest else { return rest };
-    let quoted = raw.split_once(" prefix ").map_or("", |(_, quoted)| quoted.trim_end());
+    let quoted = tail.split_once(" prefix ").map_or("", |(_, quoted)| quoted.trim_end());
     let inner = quoted.strip_prefix(['"', '`']).unwrap_or(quoted);
     let inner: Cow<'_, str> = inner.strip_suffix(['"', '\'']).unwrap_or(inner).into();
     out.push_str(" --log-prefix ");

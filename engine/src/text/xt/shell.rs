@@ -70,7 +70,8 @@ fn before_command(word: &str, first: bool) -> bool {
         || (first && (word.contains('@') || word.starts_with('[')))
 }
 
-/// Cuts pipes, redirections and what follows; resolves `\!`, `$IPT`-less quoting and comments.
+/// Does what a shell would: cuts pipes, redirections, comments and what follows, takes the backslash off `\!`,
+/// and turns single quotes, which iptables-restore does not know, into double ones.
 fn strip_shell<'t>(line: &Line<'t>) -> Line<'t> {
     let text = &*line.text;
     let mut edits: Vec<(Range<usize>, &str)> = Vec::new();

@@ -18,6 +18,9 @@ use crate::text::xt::{guess, known, listing, repair, shell, words};
 /// Physical lines that one rule may be spread over.
 const JOINED_LINES_MAX: u32 = 8;
 
+/// Lines of a listing between two calls of the progress function.
+const LISTING_PROGRESS_LINES: u64 = 1024;
+
 /// A line that is read, waiting for the lines that may go on with it.
 struct Pending<'t> {
     line: Line<'t>,
@@ -32,7 +35,7 @@ impl Reader<'_> {
     ) {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if listing::is_listing(text) {
-            return self.run_listing(text);
+            return self.run_listing(text, progress);
         }
         let mut pending: Option<Pending<'_>> = None;
         let mut last = 1;
@@ -78,7 +81,7 @@ impl Reader<'_> {
     }
 
     /// What `iptables -L` prints.
-    fn run_listing(&mut self, text: &str) {
+    fn run_listing(&mut self, text: &str, progress: &mut dyn FnMut(usize, usize) -> bool) {
         let listing = listing::translate(text);
         let start = Place { line: 1, column: 1, len: 0 };
         self.diags
@@ -87,7 +90,12 @@ impl Reader<'_> {
             let what = "this listing has no columns in and out: a rule that tests a device looks as if it did not; use iptables -L -n -v";
             self.diags.warning(Place { line, column: 1, len: 0 }, what);
         }
-        for made in listing.lines {
+        let (bytes, lines) = (text.len() as u64, listing.lines.len() as u64);
+        for (at, made) in (0_u64..).zip(listing.lines) {
+            let done = (bytes * at / lines) as usize;
+            if at % LISTING_PROGRESS_LINES == LISTING_PROGRESS_LINES - 1 && !progress(done, text.len()) {
+                break;
+            }
             match made.line {
                 Ok(line) => self.lenient_line(text, &Line::made(line, made.number)),
                 Err(words) => {

@@ -166,7 +166,10 @@ impl<'o> Reader<'o> {
         };
         let at = self.bench_for(table);
         if !self.options.noflush {
-            self.open[at].bench.flush_all();
+            let open = &mut self.open[at];
+            open.bench.flush_all();
+            open.undefined.clear();
+            open.objections.clear();
         }
         self.current = Some(at);
         Ok(())
@@ -221,6 +224,7 @@ impl<'o> Reader<'o> {
             Some(id) if bench.is_builtin(id) => id,
             Some(id) if self.options.noflush || self.flavour == Flavour::Nft => {
                 bench.flush(id);
+                open.undefined.retain(|u| u.chain != id);
                 id
             }
             Some(id) => match undefined(id) {

@@ -106,3 +106,18 @@ fn a_ruleset_on_one_line_is_read() {
     assert_eq!(ruleset.rule_count(), 5_000);
     assert_eq!(diags.len(), 1, "{diags:?}");
 }
+
+#[test]
+fn a_listing_tells_its_progress_and_stops_when_told() {
+    let mut text =
+        String::from("Chain INPUT (policy ACCEPT)\ntarget     prot opt source               destination\n");
+    text.push_str(&"DROP       all  --  10.0.0.1             0.0.0.0/0\n".repeat(5_000));
+    let mut calls = Vec::new();
+    let (whole, _) = parse_with(&text, &ParseOptions::default(), &mut |done, total| {
+        calls.push((done, total));
+        true
+    });
+    assert!(calls.len() > 3 && calls.is_sorted() && calls.iter().all(|&(d, t)| d < t && t == text.len()));
+    let (part, _) = parse_with(&text, &ParseOptions::default(), &mut |done, total| done < total / 2);
+    assert!(part.rule_count() > 0 && part.rule_count() < whole.rule_count());
+}

@@ -204,3 +204,31 @@ fn a_goto_to_a_target_gets_the_tools_words() {
         says(&format!("*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -g {name}\nCOMMIT\n"), 0, &[&message]);
     }
 }
+
+#[test]
+fn every_comment_of_a_listing_is_its_own() {
+    let rule = "-A INPUT -m comment --comment \"a prefix x\" -m comment --comment \"b c\" -j LOG --log-prefix \"d: \"\n";
+    let (mut ruleset, _) = parse(&format!("*filter\n{rule}COMMIT\n"), &ParseOptions::default());
+    let listed = command(&["-L", "-n", "-v"], &mut ruleset).unwrap();
+    let (read, _) = parse(&listed, &ParseOptions::default());
+    assert!(read.save(&SaveOptions::default()).contains(rule), "{listed}");
+}
+
+#[test]
+fn a_table_that_begins_anew_forgets_the_jumps_before() {
+    let text = format!("-A INPUT -j foo\n{WHOLE}");
+    let (rules, said) = read(&text);
+    assert_eq!(rules, 1);
+    assert!(said.iter().all(|m| !m.contains("is not in the text")), "{said:?}");
+}
+
+#[test]
+fn a_chain_line_behind_the_jump_defines_the_chain() {
+    for flavour in [Flavour::Legacy, Flavour::Nft] {
+        let options = ParseOptions { flavour: Some(flavour), ..Default::default() };
+        let (ruleset, diags) = parse("-A INPUT -j foo\n:foo - [0:0]\n", &options);
+        assert!(diags.iter().all(|d| d.severity == Severity::Note), "{diags:?}");
+        let saved = ruleset.save(&SaveOptions::default());
+        assert!(saved.contains(":foo - [0:0]\n-A INPUT -j foo\n"), "{saved}");
+    }
+}
