@@ -9,8 +9,11 @@ pub enum Knob {
     Checksum,
     Events,
     ExpectMax,
+    /// Shown without effect: the limit on waiting fragments is a number of datagrams.
     Frag6HighThresh,
+    /// Shown without effect, as [`Self::Frag6HighThresh`].
     Frag6LowThresh,
+    /// Read by the reassembly of IPv6 before conntrack.
     Frag6Timeout,
     GenericTimeout,
     GreTimeout,

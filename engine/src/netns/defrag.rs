@@ -10,16 +10,18 @@ use std::net::IpAddr;
 use super::Netns;
 use super::path::{End, Run};
 use crate::base::{Duration, Instant};
+use crate::conntrack::Knob;
 use crate::packet::{Family, L4, Packet, Skb};
 use crate::trace::{Disposition, DropReason, TraceKind};
 
-/// `net.ipv4.ipfrag_time`, `net.netfilter.nf_conntrack_frag6_timeout`.
+/// Defaults of `net.ipv4.ipfrag_time` and `net.ipv6.ip6frag_time`.
 const TIMEOUT_V4: Duration = Duration::from_secs(30);
 const TIMEOUT_V6: Duration = Duration::from_secs(60);
 /// Datagrams held at once; `ipfrag_high_thresh` (4 MiB) holds about as many.
 const HELD_MAX: usize = 1024;
-/// Longest datagram.
+/// Longest IPv4 datagram with its header, and longest IPv6 payload, in bytes.
 const DATAGRAM_MAX: usize = 65_535;
+const TOO_LONG: &str = "the datagram would be longer than 65535 bytes";
 
 /// What fragments of one datagram have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +34,8 @@ struct Key {
 
 #[derive(Clone, Debug)]
 struct Held {
-    since: Instant,
+    /// When its timer fires, which its first fragment started.
+    until: Instant,
     /// By offset; they never overlap.
     parts: BTreeMap<u16, Packet>,
     /// Length of the payload, once the last fragment came.
@@ -51,11 +54,32 @@ impl Netns {
     /// `ipv4_conntrack_defrag`, `ipv6_defrag`: a fragment waits until its datagram is whole; the packet that
     /// completes it goes on as the datagram.
     pub(super) fn defrag(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<(), End> {
+        let timeout = self.defrag_timeout(skb.family());
+        self.reassemble(run, skb, timeout)
+    }
+
+    fn defrag_timeout(&self, family: Family) -> Duration {
+        match family {
+            Family::V4 => TIMEOUT_V4,
+            Family::V6 => Duration::from_secs(self.ct.config.value(Knob::Frag6Timeout).into()),
+        }
+    }
+
+    /// The IP layer itself reassembles what it delivers, tracked or not.
+    pub(super) fn defrag_local(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<(), End> {
+        let timeout = match skb.family() {
+            Family::V4 => TIMEOUT_V4,
+            Family::V6 => TIMEOUT_V6,
+        };
+        self.reassemble(run, skb, timeout)
+    }
+
+    fn reassemble(&mut self, run: &mut Run<'_>, skb: &mut Skb, timeout: Duration) -> Result<(), End> {
         let ip = &skb.packet.ip;
         if !ip.more_fragments && ip.frag_offset == 0 {
             return Ok(());
         }
-        match self.fragments.add(&skb.packet, self.now) {
+        match self.fragments.add(&skb.packet, self.now, timeout) {
             Ok(Some((packet, longest))) => {
                 run.trace.record(self.now, || TraceKind::Note {
                     text: format!("the last fragment: reassembled into {} bytes", packet.len_bytes()),
@@ -71,42 +95,49 @@ impl Netns {
             Err(why) => Err(End::dropped(DropReason::Fragment, why)),
         }
     }
-
-    /// The IP layer itself reassembles what it delivers, tracked or not.
-    pub(super) fn defrag_local(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<(), End> {
-        self.defrag(run, skb)
-    }
 }
 
 impl Fragments {
     /// Takes a fragment; gives the datagram and its longest fragment back when it was the missing one.
-    fn add(&mut self, fragment: &Packet, now: Instant) -> Result<Option<(Packet, u32)>, &'static str> {
-        let ip = &fragment.ip;
-        let timeout = match fragment.family() {
-            Family::V4 => TIMEOUT_V4,
-            Family::V6 => TIMEOUT_V6,
-        };
-        self.held.retain(|_, h| now.since(h.since) < timeout);
+    fn add(
+        &mut self,
+        fragment: &Packet,
+        now: Instant,
+        timeout: Duration,
+    ) -> Result<Option<(Packet, u32)>, &'static str> {
+        let (ip, v4) = (&fragment.ip, fragment.ip.src.is_ipv4());
+        self.held.retain(|_, h| now < h.until);
         // IPv6 tells datagrams apart by identification alone (RFC 8200 4.5).
-        let proto = if ip.src.is_ipv4() { ip.proto } else { 0 };
+        let proto = if v4 { ip.proto } else { 0 };
         let key = Key { src: ip.src, dst: ip.dst, id: ip.id, proto };
         if !self.held.contains_key(&key) && self.held.len() >= HELD_MAX {
             return Err("too many datagrams wait for reassembly");
         }
         let held = self.held.entry(key).or_insert_with(|| Held {
-            since: now,
+            until: now + timeout,
             parts: BTreeMap::new(),
             total: None,
             longest: 0,
         });
-        let (start, len) = (usize::from(ip.frag_offset), fragment.l4.len_bytes());
+        let mut part = fragment.clone();
+        if v4 && ip.more_fragments && !part.l4.len_bytes().is_multiple_of(8) {
+            let mut bytes = body(fragment);
+            bytes.truncate(bytes.len() / 8 * 8);
+            part.l4 = first_piece(&part.l4, &bytes);
+        }
+        let (start, len) = (usize::from(ip.frag_offset), part.l4.len_bytes());
         let end = start + len;
+        let reach = held.parts.last_key_value().map_or(0, |(&at, p)| usize::from(at) + p.l4.len_bytes());
         let bad = if ip.more_fragments && !len.is_multiple_of(8) {
             Some("a fragment's length is no multiple of 8")
-        } else if end > DATAGRAM_MAX {
-            Some("the datagram would be longer than 65535 bytes")
-        } else if held.total.is_some_and(|t| end > t || (!ip.more_fragments && end != t)) {
+        } else if !v4 && end > DATAGRAM_MAX {
+            Some(TOO_LONG)
+        } else if held.total.is_some_and(|t| end > t) {
             Some("a fragment lies behind the last one")
+        } else if !ip.more_fragments && end < held.total.unwrap_or(reach) {
+            Some("the last fragment ends before another one")
+        } else if len == 0 {
+            Some("an empty fragment")
         } else {
             None
         };
@@ -129,15 +160,23 @@ impl Fragments {
         if !ip.more_fragments {
             held.total = Some(end);
         }
-        held.longest = held.longest.max(fragment.len_bytes() as u32);
-        held.parts.insert(ip.frag_offset, fragment.clone());
+        held.longest = held.longest.max(part.len_bytes() as u32);
+        held.parts.insert(ip.frag_offset, part);
         let have: usize = held.parts.values().map(|p| p.l4.len_bytes()).sum();
         if held.total != Some(have) {
             return Ok(None);
         }
         let longest = held.longest;
-        let whole = self.held.remove(&key).and_then(|h| join(h.parts));
-        Ok(whole.map(|packet| (packet, longest)))
+        let Some(whole) = self.held.remove(&key).and_then(|h| join(h.parts)) else { return Ok(None) };
+        if v4 && whole.len_bytes() > DATAGRAM_MAX {
+            return Err(TOO_LONG);
+        }
+        // A header that was cut in two shows only now. IPv6 wants it whole in the first fragment (RFC 8200 4.5).
+        let whole = match whole.l4 {
+            L4::Truncated(_) if v4 => Packet::parse(&whole.to_bytes()).unwrap_or(whole),
+            _ => whole,
+        };
+        Ok(Some((whole, longest)))
     }
 }
 
@@ -175,8 +214,7 @@ pub(super) fn split(packet: &Packet, mtu: usize, id: u32) -> Vec<Packet> {
     if packet.len_bytes() <= mtu || room == 0 {
         return vec![packet.clone()];
     }
-    let all = packet.to_bytes();
-    let body = &all[packet.len_bytes() - packet.l4.len_bytes()..];
+    let body = body(packet);
     let mut out = Vec::new();
     for (index, chunk) in body.chunks(room).enumerate() {
         let mut piece = packet.clone();
@@ -187,16 +225,22 @@ pub(super) fn split(packet: &Packet, mtu: usize, id: u32) -> Vec<Packet> {
         if v6 && !already {
             piece.ip.id = id;
         }
-        piece.l4 = if index == 0 { first_piece(&packet.l4, room) } else { L4::Raw(chunk.to_vec()) };
+        piece.l4 = if index == 0 { first_piece(&packet.l4, chunk) } else { L4::Raw(chunk.to_vec()) };
         out.push(piece);
     }
     out
 }
 
-/// The transport header with what of the payload fits behind it.
-fn first_piece(l4: &L4, room: usize) -> L4 {
+/// What follows the IP header, as on the wire.
+fn body(packet: &Packet) -> Vec<u8> {
+    packet.to_bytes().split_off(packet.len_bytes() - packet.l4.len_bytes())
+}
+
+/// `l4` cut to its first `bytes`: the header with what of the payload fits behind it, or `bytes` alone where
+/// the header does not fit.
+fn first_piece(l4: &L4, bytes: &[u8]) -> L4 {
     let mut piece = l4.clone();
-    let over = l4.len_bytes().saturating_sub(room);
+    let over = l4.len_bytes().saturating_sub(bytes.len());
     let payload = match &mut piece {
         L4::Tcp(tcp) => &mut tcp.payload,
         L4::Udp(udp) => &mut udp.payload,
@@ -205,7 +249,7 @@ fn first_piece(l4: &L4, room: usize) -> L4 {
         L4::Raw(bytes) | L4::Truncated(bytes) => bytes,
     };
     payload.truncate(payload.len().saturating_sub(over));
-    piece
+    if piece.len_bytes() > bytes.len() { L4::Truncated(bytes.to_vec()) } else { piece }
 }
 
 #[cfg(test)]
