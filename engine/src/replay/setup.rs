@@ -1,5 +1,7 @@
 //! The set-up commands of a case, run against the node. What is not among them is refused by name.
 
+use std::iter::Peekable;
+
 use super::build::{read_address, read_route, set_sysctl};
 use super::case::RouteSpec;
 use super::{ReplayError, show};
@@ -81,13 +83,12 @@ fn restore(
     stdin: &str,
 ) -> Result<(), ReplayError> {
     let (mut counters, mut noflush) = (false, false);
-    let mut args = args.iter();
-    while let Some(&arg) = args.next() {
+    let mut args = args.iter().copied().peekable();
+    while let Some(arg) = args.next() {
         match arg {
             "-c" | "--counters" => counters = true,
             "-n" | "--noflush" => noflush = true,
-            "-w" | "--wait" | "-v" | "--verbose" => {}
-            "-W" | "--wait-interval" => _ = args.next(),
+            _ if is_idle(arg, &mut args) => {}
             _ => return Err(ReplayError::new("", format!("option {arg} is not emulated"))),
         }
     }
@@ -113,15 +114,30 @@ fn restore(
     Ok(())
 }
 
+/// Whether an option changes no rule: `-v`, and `-w` and `-W`, whose number may be a word of its own.
+fn is_idle<'a>(option: &str, rest: &mut Peekable<impl Iterator<Item = &'a str>>) -> bool {
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+    match option {
+        "-v" | "--verbose" => true,
+        "-w" | "--wait" | "-W" | "--wait-interval" => {
+            _ = rest.next_if(|word| is_number(word));
+            true
+        }
+        _ => ["-w", "-W", "--wait=", "--wait-interval="]
+            .iter()
+            .any(|name| option.strip_prefix(name).is_some_and(is_number)),
+    }
+}
+
 /// `iptables [-t TABLE] COMMAND...`: an editing command is one line of a restore that keeps the rest.
 fn edit(netns: &mut Netns, family: Family, flavour: Flavour, line: &str) -> Result<(), ReplayError> {
     let mut table = "filter".to_owned();
     let mut command = String::new();
-    let mut words = show::spans(line).into_iter().skip(1);
+    let mut words = show::spans(line).into_iter().skip(1).peekable();
     while let Some(word) = words.next() {
         match word {
             "-t" | "--table" => table = words.next().unwrap_or_default().to_owned(),
-            "-w" | "--wait" | "-v" | "--verbose" => {}
+            _ if is_idle(word, &mut words) => {}
             _ => {
                 command.push_str(word);
                 command.push(' ');

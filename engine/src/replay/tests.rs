@@ -105,6 +105,22 @@ fn editing_commands_change_what_is_loaded() {
 }
 
 #[test]
+fn waiting_for_the_lock_changes_no_rule() {
+    for options in
+        ["-w", "-w 5", "-w5", "--wait", "--wait=5", "--wait 5 -v", "-w -W 1000", "--wait-interval=1"]
+    {
+        let edit = format!("iptables-legacy {options} -A INPUT -p tcp -j DROP");
+        let load = format!("iptables-legacy-restore {options} -n");
+        let setup = [(&*edit, ""), (&*load, "*filter\n-A INPUT -j ACCEPT\nCOMMIT\n")];
+        let saved = after(&setup, "iptables-legacy-save").unwrap();
+        assert!(
+            saved.ends_with("\n-A INPUT -p tcp -j DROP\n-A INPUT -j ACCEPT\nCOMMIT\n"),
+            "{options}: {saved}"
+        );
+    }
+}
+
+#[test]
 fn what_is_not_emulated_is_refused_by_name() {
     for (run, message) in [
         ("nft -f -", "nft is not emulated as a set-up command"),
