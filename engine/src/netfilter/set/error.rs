@@ -22,6 +22,7 @@ pub enum SetError {
     MemberMissing,
     MemberIsList,
     ReferenceMissing,
+    RenameInUse,
     RenameExists,
     SwapMissing,
     SwapTypes,
@@ -51,6 +52,7 @@ impl fmt::Display for SetError {
             Self::ReferenceMissing => {
                 "The set to which you referred with 'before' or 'after' does not exist."
             }
+            Self::RenameInUse => "Set cannot be renamed: it is in use by another system",
             Self::RenameExists => "Set cannot be renamed: a set with the new name already exists",
             Self::SwapMissing => "Sets cannot be swapped: the second set does not exist",
             Self::SwapTypes => "The sets cannot be swapped: their type does not match",

@@ -329,18 +329,17 @@ impl Sets {
         self.sets.values_mut().for_each(Set::flush);
     }
 
-    pub fn rename(&mut self, from: &str, to: &str) -> Result<(), SetError> {
+    /// `in_use`: a rule refers to the set.
+    pub fn rename(&mut self, from: &str, to: &str, in_use: bool) -> Result<(), SetError> {
         let at = self.sets.get_index_of(from).ok_or(SetError::Missing)?;
+        if in_use || self.references(from) > 0 {
+            return Err(SetError::RenameInUse);
+        }
         if self.sets.contains_key(to) {
             return Err(SetError::RenameExists);
         }
         if let Some((_, set)) = self.sets.shift_remove_index(at) {
             self.sets.shift_insert(at, to.to_owned(), set);
-        }
-        for member in self.sets.values_mut().flat_map(|s| &mut s.members) {
-            if &*member.name == from {
-                member.name = to.into();
-            }
         }
         Ok(())
     }

@@ -167,7 +167,10 @@ fn command(cx: &mut IpsetCx<'_>, args: &[&str], line: Option<u32>) -> Result<Str
             Some(name) => cx.sets.get_mut(name)?.flush(),
             None => cx.sets.flush_all(),
         },
-        "rename" => cx.sets.rename(one(0)?, checked(one(1)?)?)?,
+        "rename" => {
+            let (from, to) = (one(0)?, checked(one(1)?)?);
+            cx.sets.rename(from, to, (cx.references)(from) > 0)?;
+        }
         "swap" => cx.sets.swap(one(0)?, one(1)?)?,
         "save" if line.is_none() => return saved(cx, rest),
         "list" if line.is_none() => return listed(cx, rest),

@@ -104,3 +104,26 @@ fn a_restore_names_the_line_that_failed() {
     );
     assert_eq!(error.exit_code, 1);
 }
+
+/// Seen with ipset 7.17 on Linux 6.18: a reference counts before the new name is looked at.
+#[test]
+fn a_set_in_use_keeps_its_name() {
+    let mut sets = Sets::default();
+    let by_rule = |name: &str| u32::from(name == "ruled");
+    let mut cx = IpsetCx { sets: &mut sets, now: Instant::ZERO, references: &by_rule };
+    let text =
+        "create listed hash:ip\ncreate ruled hash:ip\ncreate free hash:ip\ncreate l list:set\nadd l listed\n";
+    restore(&mut cx, text, false).unwrap();
+    let in_use = "ipset v7.17: Set cannot be renamed: it is in use by another system\n";
+    let exists = "ipset v7.17: Set cannot be renamed: a set with the new name already exists\n";
+    for (from, to, message) in [
+        ("listed", "new", in_use),
+        ("listed", "free", in_use),
+        ("ruled", "new", in_use),
+        ("free", "ruled", exists),
+    ] {
+        assert_eq!(run(&mut cx, &["rename", from, to]).unwrap_err().message, message, "{from} {to}");
+    }
+    run(&mut cx, &["rename", "free", "new"]).unwrap();
+    assert_eq!(cx.sets.names(), ["listed", "ruled", "new", "l"]);
+}
