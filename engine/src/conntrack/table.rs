@@ -332,11 +332,6 @@ impl Conntrack {
         let entry = entry.clone();
         self.events.push(CtEvent { at: now, kind, entry });
     }
-
-    /// Connections with this source (after `mask`), for `connlimit`: how many live entries satisfy `wanted`.
-    pub fn count_where(&self, now: Instant, wanted: impl Fn(&Entry) -> bool) -> usize {
-        self.entries(now).filter(|e| wanted(e)).count()
-    }
 }
 
 pub(super) const fn direction_of(node: u32) -> Direction {

@@ -45,10 +45,6 @@ impl HookTable {
         users.insert(at, new);
     }
 
-    pub fn unregister(&mut self, gone: impl Fn(&Registration) -> bool) {
-        self.users.iter_mut().flatten().for_each(|users| users.retain(|r| !gone(r)));
-    }
-
     /// The users of `hook` for `family`, in the order they run.
     pub fn users(&self, hook: Hook, family: Family) -> &[Registration] {
         &self.users[hook as usize][family as usize]

@@ -101,10 +101,6 @@ impl Netns {
         &self.tables.loaded
     }
 
-    pub fn table_mut(&mut self, at: u16) -> Option<&mut LoadedTable> {
-        self.tables.loaded.get_mut(usize::from(at))
-    }
-
     /// Whether connections of a family are tracked.
     pub fn tracks(&self, family: Family) -> bool {
         self.tables.loaded.iter().any(|t| t.table.family == family && t.tracks)
