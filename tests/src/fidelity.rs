@@ -81,7 +81,11 @@ const SUBJECTS: &[Subject] = &[
     absent("data planes", "nf_tables in its own language", "iptables-nft is read as iptables"),
     absent("data planes", "IPVS", "no virtual servers"),
     absent("data planes", "eBPF", "no programs and no maps"),
-    exact("kube-proxy", "text of the iptables mode and of the nftables mode (1.36), endpoint categories", ""),
+    exact(
+        "kube-proxy",
+        "text of the iptables mode and of the nftables mode (1.34 to 1.36), endpoint categories",
+        "",
+    ),
     absent("kube-proxy", "IPVS mode", "no text is written for it"),
 ];
 

@@ -122,11 +122,21 @@ fn a_first_sync_reads_back_as_from_the_kernel() {
 }
 
 #[test]
-fn nftables_mode_sends_what_kube_proxy_sends() {
+fn nftables_mode_sends_what_kube_proxy_1_36_sends() {
+    nftables_mode("nftables-1.36");
+}
+
+#[test]
+fn nftables_mode_sends_what_kube_proxy_1_35_sends() {
+    nftables_mode("nftables-1.35");
+}
+
+#[expect(clippy::print_stdout, reason = "the score of a comparison")]
+fn nftables_mode(version: &str) {
     let Some(peer) = peer::load() else { return };
     let (mut equal, mut skipped, mut wrong) = (0, Vec::new(), Vec::new());
     let mut proxier: Option<nftables::Proxier> = None;
-    for case in peer.cases.iter().filter(|case| case.id.starts_with("nftables-1.36")) {
+    for case in peer.cases.iter().filter(|case| case.id.starts_with(version)) {
         let Some(objects) = Objects::of(case) else {
             skipped.push(format!("{}: no objects", case.id));
             continue;
@@ -134,6 +144,7 @@ fn nftables_mode_sends_what_kube_proxy_sends() {
         if case.step == 0 || proxier.is_none() {
             let mut fresh = nftables::Proxier::new(objects.config.clone());
             fresh.adopt(case.elements_before());
+            fresh.adopt_names(case.names_before());
             proxier = Some(fresh);
         }
         let proxier = proxier.as_mut().expect("made above");
@@ -150,7 +161,7 @@ fn nftables_mode_sends_what_kube_proxy_sends() {
             wrong.push(format!("{}\n{}", case.id, difference(&theirs, &ours)));
         }
     }
-    println!("nftables: {equal} equal, {} wrong, {} skipped", wrong.len(), skipped.len());
+    println!("{version}: {equal} equal, {} wrong, {} skipped", wrong.len(), skipped.len());
     for reason in &skipped {
         println!("  skipped {reason}");
     }

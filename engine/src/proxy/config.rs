@@ -10,9 +10,36 @@ use crate::packet::Family;
 /// Endpoints above which kube-proxy goes into large-cluster mode (`largeClusterEndpointsThreshold`).
 pub const LARGE_CLUSTER_ENDPOINTS: usize = 1000;
 
+/// Release of Kubernetes, as far as kube-proxy's output depends on it. Older ones, and 1.37, are not emulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KubernetesVersion {
+    V1_34,
+    V1_35,
+    #[default]
+    V1_36,
+}
+
+/// `1.36`, `v1.36`, `1.36.2`.
+impl std::str::FromStr for KubernetesVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
+        match (parts.next(), parts.next()) {
+            (Some("1"), Some("34")) => Ok(Self::V1_34),
+            (Some("1"), Some("35")) => Ok(Self::V1_35),
+            (Some("1"), Some("36")) => Ok(Self::V1_36),
+            _ => Err(format!(
+                "not emulated: kube-proxy of Kubernetes {text}; emulated are 1.34, 1.35 and 1.36"
+            )),
+        }
+    }
+}
+
 /// Settings of one proxier: kube-proxy runs one per address family.
 #[derive(Clone, Debug)]
 pub struct Config {
+    pub kubernetes: KubernetesVersion,
     pub family: Family,
     pub node_name: String,
     pub node_ip: IpAddr,
@@ -132,6 +159,7 @@ impl Config {
             Family::V6 => ("fd00:10:244::/56", "fd00:10:96::/112"),
         };
         Self {
+            kubernetes: KubernetesVersion::default(),
             family,
             node_name: node_name.to_owned(),
             node_ip,

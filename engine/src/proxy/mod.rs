@@ -1,6 +1,6 @@
 //! kube-proxy: from Services and EndpointSlices to what the kernel is told.
 //!
-//! Owns the decisions of `pkg/proxy` of Kubernetes 1.36: which Service ports exist, which endpoints serve them,
+//! Owns the decisions of `pkg/proxy` of Kubernetes 1.34 to 1.36: which Service ports exist, which endpoints serve them,
 //! what each mode writes, and why. Does not own the kernel: it emits the text the real one emits.
 
 pub mod addresses;
@@ -14,7 +14,7 @@ pub mod service_port;
 pub mod sync;
 pub mod topology;
 
-pub use config::{Config, LocalDetector, NodePortAddresses};
+pub use config::{Config, KubernetesVersion, LocalDetector, NodePortAddresses};
 pub use endpoints::{Endpoint, EndpointsMap};
 pub use names::ServicePortName;
 pub use service_port::{ServiceMap, ServicePort};

@@ -37,6 +37,7 @@ pub(crate) fn load() -> Option<Peer> {
 pub(crate) struct Case {
     pub(crate) id: String,
     pub(crate) mode: String,
+    kubernetes_version: String,
     pub(crate) step: u32,
     pub(crate) config: Option<CaseConfig>,
     pub(crate) services: Option<Vec<Service>>,
@@ -58,6 +59,15 @@ impl Case {
         let added: BTreeSet<&str> = self.ruleset.nft_transaction.as_deref().unwrap_or("").lines().collect();
         let after = self.ruleset.fake_kernel_state_after.as_deref().unwrap_or("").lines();
         after.filter(|line| !added.contains(line)).filter_map(parse_element).collect()
+    }
+
+    /// Chains and sets that a restarted proxy found.
+    pub(crate) fn names_before(&self) -> Vec<String> {
+        let added: BTreeSet<&str> = self.ruleset.nft_transaction.as_deref().unwrap_or("").lines().collect();
+        let after = self.ruleset.fake_kernel_state_after.as_deref().unwrap_or("").lines();
+        let declared = after.filter(|line| line.starts_with("add chain ") || line.starts_with("add set "));
+        let name = |line: &str| line.split(' ').nth(4).map(str::to_owned);
+        declared.filter(|line| !added.contains(line)).filter_map(name).collect()
     }
 
     /// The Services (namespace, name) that changed since the last step.
@@ -145,6 +155,7 @@ impl CaseConfig {
         let cidr = detector.and_then(|test| test.split(' ').next_back());
         let cidrs = self.node_port_addresses.trim_matches(['[', ']']).split_whitespace();
         Config {
+            kubernetes: case.kubernetes_version.parse().expect("a version that is emulated"),
             // The tests' node also has loopback, which is not listed; some list no addresses at all.
             node_addresses: case
                 .node_ips

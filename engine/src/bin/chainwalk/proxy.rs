@@ -9,7 +9,9 @@ use chainwalk_engine::packet::Family;
 use chainwalk_engine::proxy::addresses::parse_ip;
 use chainwalk_engine::proxy::endpoints::endpoints;
 use chainwalk_engine::proxy::service_port::service_ports;
-use chainwalk_engine::proxy::{Changes, Config, LocalDetector, ServiceMap, iptables, nftables};
+use chainwalk_engine::proxy::{
+    Changes, Config, KubernetesVersion, LocalDetector, ServiceMap, iptables, nftables,
+};
 use chainwalk_engine::text::xt::SaveOptions;
 
 #[derive(Debug, clap::Args)]
@@ -33,6 +35,9 @@ pub(crate) struct Args {
     family: FamilyArg,
     #[arg(long)]
     masquerade_all: bool,
+    /// Release of Kubernetes: 1.34, 1.35 or 1.36. The layout of nftables mode depends on it.
+    #[arg(long, alias = "k8s", value_name = "VERSION", default_value = "1.36")]
+    kubernetes: KubernetesVersion,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -98,6 +103,7 @@ fn config(args: &Args, objects: &Objects) -> Result<Config, String> {
     let mut config = Config::new(family, &args.node, node_ip);
     config.node_addresses.extend(addresses.into_iter().filter(|ip| *ip != node_ip));
     config.node_labels = node.map(|node| node.metadata.labels.clone()).unwrap_or_default();
+    config.kubernetes = args.kubernetes;
     config.masquerade_all = args.masquerade_all;
     match args.cluster_cidr.as_deref() {
         None => {}

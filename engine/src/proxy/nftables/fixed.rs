@@ -1,6 +1,6 @@
 //! The objects every node's table has: base chains, dispatch chains, shared sets and maps.
 
-use super::Writer;
+use super::{Layout, Writer};
 use crate::packet::Family;
 use crate::proxy::{NodePortAddresses, Origin};
 
@@ -61,6 +61,38 @@ fn because(purpose: &'static str) -> Origin {
 }
 
 fn masquerading(out: &mut Writer<'_>) {
+    match out.layout() {
+        Layout::EndpointChains => masquerade_by_mark_chain(out),
+        Layout::EndpointMaps => masquerade_by_mark_and_hairpin(out),
+    }
+}
+
+fn masquerade_by_mark_chain(out: &mut Writer<'_>) {
+    let mark = out.config.masquerade_mark;
+    out.chain("mark-for-masquerade", because("a chain, so that the mark is written in one place"));
+    out.rule(
+        "mark-for-masquerade",
+        format_args!("mark set mark or {mark:#x}"),
+        because("remember until postrouting that the source must change"),
+    );
+    out.rule(
+        "masquerading",
+        format_args!("mark and {mark:#x} == 0 return"),
+        because("unmarked packets keep their source"),
+    );
+    out.rule(
+        "masquerading",
+        format_args!("mark set mark xor {mark:#x}"),
+        because("clear the mark, so that an encapsulated copy is not masqueraded again"),
+    );
+    out.rule(
+        "masquerading",
+        "masquerade fully-random",
+        because("marked packets leave with this node's address, so that replies come back through it"),
+    );
+}
+
+fn masquerade_by_mark_and_hairpin(out: &mut Writer<'_>) {
     let (ip, addr, mark) = (out.ip(), out.addr_type(), out.config.masquerade_mark);
     let set = format!(
         "hairpin-connections {{ type {addr} . {addr} . inet_proto . inet_service ; comment \"service hairpin \
@@ -184,7 +216,20 @@ fn maps(out: &mut Writer<'_>, node_port_test: &str) {
         format_args!("{key} vmap @firewall-ips"),
         because("source ranges, before DNAT"),
     );
-    let mark = out.config.masquerade_mark;
+    if out.layout() == Layout::EndpointMaps {
+        masquerade_cluster_ips(out);
+    }
+    out.rule("services", format_args!("{key} vmap @service-ips"), because("the Service by its address"));
+    out.rule(
+        "services",
+        format_args!("{node_port_test} {port_key} vmap @service-nodeports"),
+        because("the Service by its node port"),
+    );
+}
+
+/// One rule for every cluster IP; before 1.36 each Service's chain had its own.
+fn masquerade_cluster_ips(out: &mut Writer<'_>) {
+    let (ip, mark) = (out.ip(), out.config.masquerade_mark);
     if out.config.masquerade_all {
         out.rule(
             "services",
@@ -203,10 +248,4 @@ fn maps(out: &mut Writer<'_>, node_port_test: &str) {
             because("clients outside the pod network get this node's address, so that replies return through it"),
         );
     }
-    out.rule("services", format_args!("{key} vmap @service-ips"), because("the Service by its address"));
-    out.rule(
-        "services",
-        format_args!("{node_port_test} {port_key} vmap @service-nodeports"),
-        because("the Service by its node port"),
-    );
 }

@@ -1,4 +1,4 @@
-//! nftables mode (`pkg/proxy/nftables/proxier.go`, layout of 1.36): the transaction one sync sends.
+//! nftables mode (`pkg/proxy/nftables/proxier.go`, layouts of 1.34 to 1.36): the transaction one sync sends.
 //!
 //! Owns the sync: fixed objects, differences of set and map elements, stale chains. What one Service port needs
 //! is in [`service_rules`], the objects every node has in [`fixed`].
@@ -8,8 +8,18 @@ mod service_rules;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Changes, Config, EndpointsMap, Origin, ServiceMap};
+use super::{Changes, Config, EndpointsMap, KubernetesVersion, Origin, ServiceMap};
 use crate::packet::Family;
+
+/// How the table is laid out; it changed in 1.36.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// A chain for every endpoint, which the chain of its Service draws among.
+    EndpointChains,
+    /// The chain of a Service translates by itself, with a map of endpoints. Endpoints have chains only where
+    /// affinity must be remembered.
+    EndpointMaps,
+}
 
 /// One command of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +54,9 @@ struct Known {
     sets: BTreeSet<String>,
     /// Chains that a sync emptied and a later one deletes.
     emptied: BTreeSet<String>,
+    /// Chains of endpoints, and affinity sets, that a restarted proxy found; the first sync need not write them
+    /// again, for their names say all that is in them.
+    found: BTreeSet<String>,
 }
 
 /// What one sync sends.
@@ -97,6 +110,12 @@ impl Proxier {
         self.known.elements.extend(elements.into_iter().map(|(set, key, rest)| ((set, key), rest)));
     }
 
+    /// Takes over chains and affinity sets that the table already holds, by name. The first sync then leaves
+    /// endpoints' chains as they are.
+    pub fn adopt_names(&mut self, names: impl IntoIterator<Item = String>) {
+        self.known.found.extend(names);
+    }
+
     /// The kernel took the transaction of `sync`.
     pub fn applied(&mut self, sync: &Sync) {
         self.known = sync.after.clone();
@@ -123,6 +142,20 @@ impl<'a> Writer<'a> {
             chains: BTreeSet::new(),
             sets: BTreeSet::new(),
         }
+    }
+
+    fn layout(&self) -> Layout {
+        if self.config.kubernetes >= KubernetesVersion::V1_36 {
+            Layout::EndpointMaps
+        } else {
+            Layout::EndpointChains
+        }
+    }
+
+    /// Whether a restarted proxy found the chain of an endpoint, with or without affinity as it is wanted now.
+    fn found_endpoint(&self, name: &str, affine: bool) -> bool {
+        let found = |prefix: &str| self.known.found.contains(&format!("{prefix}{name}"));
+        found("endpoint-") && found("affinity-") == affine
     }
 
     /// `ip kube-proxy`, which every command names.
@@ -209,7 +242,7 @@ impl<'a> Writer<'a> {
                 origin: gone("emptied by an earlier sync"),
             })
             .collect();
-        let after = Known { elements, chains, sets, emptied };
+        let after = Known { elements, chains, sets, emptied, found: BTreeSet::new() };
         Sync { cleanup, ops: self.ops, full, after }
     }
 }

@@ -1,6 +1,6 @@
 //! Elements, chains and rules of one Service port.
 
-use super::Writer;
+use super::{Layout, Writer};
 use crate::proxy::topology::{Categories, categorize};
 use crate::proxy::{Endpoint, Origin, ServicePort, ServicePortName};
 
@@ -14,23 +14,26 @@ pub(super) fn write(
     own_chains: bool,
 ) {
     let categories = categorize(endpoints, port, &out.config.locality());
-    let rules = PortRules { name, port, base: name.nft(), categories };
-    for (chain, _) in rules.chains() {
+    let rules = PortRules { name, port, base: name.nft(), categories, layout: out.layout() };
+    for (chain, _) in rules.endpoint_chains().into_iter().chain(rules.chains()) {
         out.chains.insert(chain);
     }
-    rules.hairpin(out);
+    if rules.layout == Layout::EndpointMaps {
+        rules.hairpin(out);
+    }
     rules.affinity(out, own_chains);
     if own_chains {
-        for (chain, purpose) in rules.chains() {
-            out.chain(&chain, rules.origin("", purpose));
-        }
+        rules.declare_chains(out);
     }
     rules.elements(out);
     if own_chains {
+        if rules.layout == Layout::EndpointChains {
+            rules.masquerade_cluster_ip(out);
+        }
         rules.external(out);
         rules.firewall(out);
         rules.balance(out);
-        rules.affinity_endpoints(out);
+        rules.endpoints(out);
     }
 }
 
@@ -40,6 +43,7 @@ struct PortRules<'a> {
     /// `HASH8-namespace/name/protocol/portname`.
     base: String,
     categories: Categories<'a>,
+    layout: Layout,
 }
 
 /// Where an address leads.
@@ -90,19 +94,50 @@ impl PortRules<'_> {
             && !self.port.source_ranges.is_empty()
     }
 
-    /// Chains of its own, endpoints first.
-    fn chains(&self) -> Vec<(String, &'static str)> {
-        let affine = self.port.affinity_seconds.is_some();
-        let endpoints = self.categories.reachable.iter().filter(|_| affine).map(|e| {
-            (format!("endpoint-{}", self.name.nft_endpoint(e.ip, e.port)), "remembers the client, then DNAT")
-        });
+    /// Whether endpoints have chains of their own.
+    fn has_endpoint_chains(&self) -> bool {
+        self.layout == Layout::EndpointChains || self.port.affinity_seconds.is_some()
+    }
+
+    fn endpoint_chains(&self) -> Vec<(String, &'static str)> {
+        if !self.has_endpoint_chains() {
+            return Vec::new();
+        }
+        let purpose = match self.port.affinity_seconds {
+            Some(_) => "remembers the client, then DNAT",
+            None => "DNAT to the endpoint",
+        };
+        let chain = |e: &&Endpoint| format!("endpoint-{}", self.name.nft_endpoint(e.ip, e.port));
+        self.categories.reachable.iter().map(|e| (chain(e), purpose)).collect()
+    }
+
+    /// Chains of its own, without those of endpoints.
+    fn chains(&self) -> impl Iterator<Item = (String, &'static str)> {
         let own = [
             (self.uses_service_chain(), self.service_chain(), "chooses among the cluster's endpoints"),
             (self.uses_local_chain(), self.local_chain(), "chooses among this node's endpoints"),
             (self.uses_external_chain(), self.external_chain(), "traffic from outside the cluster"),
             (self.uses_firewall_chain(), self.firewall_chain(), "source ranges of the load balancer"),
         ];
-        endpoints.chain(own.into_iter().filter(|own| own.0).map(|own| (own.1, own.2))).collect()
+        own.into_iter().filter(|own| own.0).map(|own| (own.1, own.2))
+    }
+
+    /// Declares its chains empty; a Service's chain may lead to those of its endpoints, so these come first.
+    fn declare_chains(&self, out: &mut Writer<'_>) {
+        for (endpoint, (chain, purpose)) in self.categories.reachable.iter().zip(self.endpoint_chains()) {
+            if !self.found(out, endpoint) {
+                out.chain(&chain, self.origin("", purpose));
+            }
+        }
+        for (chain, purpose) in self.chains() {
+            out.chain(&chain, self.origin("", purpose));
+        }
+    }
+
+    /// Whether a restarted proxy found the endpoint's chain as it should be.
+    fn found(&self, out: &Writer<'_>, endpoint: &Endpoint) -> bool {
+        let affine = self.port.affinity_seconds.is_some();
+        out.found_endpoint(&self.name.nft_endpoint(endpoint.ip, endpoint.port), affine)
     }
 
     /// Local endpoints, for the masquerade of a pod that reaches itself.
@@ -235,13 +270,39 @@ impl PortRules<'_> {
         out.element(set, key, rest, self.origin(field, purpose));
     }
 
+    /// Traffic to the cluster IP from outside the pod network must come back through this node.
+    fn masquerade_cluster_ip(&self, out: &mut Writer<'_>) {
+        let Way::Goto(chain) = self.internal_way() else { return };
+        let ip = out.ip();
+        let not_local = if out.config.masquerade_all {
+            String::new()
+        } else {
+            match out.config.local_detector.nft_if_not_local(ip) {
+                Some(test) => format!("{test} "),
+                None => return,
+            }
+        };
+        let purpose =
+            "clients outside the pod network get this node's address, so that replies return through it";
+        let rule = format!("{ip} daddr {} {not_local}jump mark-for-masquerade", self.port.cluster_ip);
+        out.rule(&chain, rule, self.origin("spec.clusterIP", purpose));
+    }
+
+    /// What marks a packet for masquerading.
+    fn set_mark(&self, out: &Writer<'_>) -> String {
+        match self.layout {
+            Layout::EndpointChains => "jump mark-for-masquerade".to_owned(),
+            Layout::EndpointMaps => format!("mark set mark or {:#x}", out.config.masquerade_mark),
+        }
+    }
+
     fn external(&self, out: &mut Writer<'_>) {
         const FIELD: &str = "spec.externalTrafficPolicy";
         if !self.uses_external_chain() {
             return;
         }
         let chain = self.external_chain();
-        let mark = out.config.masquerade_mark;
+        let mark = self.set_mark(out);
         if self.port.external_policy_local {
             if let Some(test) = out.config.local_detector.nft_if_local(out.ip()) {
                 let rule =
@@ -249,9 +310,7 @@ impl PortRules<'_> {
                 let origin = self.origin(FIELD, "pods here may use every endpoint, whatever the policy");
                 out.rule(&chain, rule, origin);
             }
-            let rule = format!(
-                "fib saddr type local mark set mark or {mark:#x} comment \"masquerade local traffic\""
-            );
+            let rule = format!("fib saddr type local {mark} comment \"masquerade local traffic\"");
             let origin =
                 self.origin(FIELD, "the node's own packets may carry an address that pods cannot answer");
             out.rule(&chain, rule, origin);
@@ -263,8 +322,11 @@ impl PortRules<'_> {
             out.rule(&chain, rule, origin);
         } else {
             let purpose = "the endpoint may be on another node: replies must come back through this one";
-            let rule = format!("mark set mark or {mark:#x} comment \"masquerade\"");
-            out.rule(&chain, rule, self.origin(FIELD, purpose));
+            let comment = match self.layout {
+                Layout::EndpointChains => "",
+                Layout::EndpointMaps => " comment \"masquerade\"",
+            };
+            out.rule(&chain, format_args!("{mark}{comment}"), self.origin(FIELD, purpose));
         }
         if self.external_refusal().is_none() {
             let policy =
@@ -300,8 +362,9 @@ impl PortRules<'_> {
                 items.collect::<Vec<_>>().join(" , ")
             };
             let ip = out.ip();
-            let rule = if self.port.affinity_seconds.is_some() {
-                for endpoint in endpoints {
+            let rule = if self.has_endpoint_chains() {
+                let affine = self.port.affinity_seconds.is_some();
+                for endpoint in endpoints.iter().filter(|_| affine) {
                     let name = self.name.nft_endpoint(endpoint.ip, endpoint.port);
                     let origin = Origin {
                         endpoint: Some(endpoint.address()),
@@ -329,21 +392,32 @@ impl PortRules<'_> {
         }
     }
 
-    fn affinity_endpoints(&self, out: &mut Writer<'_>) {
-        if self.port.affinity_seconds.is_none() {
+    /// Rules of the endpoints' chains.
+    fn endpoints(&self, out: &mut Writer<'_>) {
+        if !self.has_endpoint_chains() {
             return;
         }
         for endpoint in &self.categories.reachable {
+            if self.found(out, endpoint) {
+                continue;
+            }
             let name = self.name.nft_endpoint(endpoint.ip, endpoint.port);
             let chain = format!("endpoint-{name}");
-            let origin = |purpose| Origin {
-                endpoint: Some(endpoint.address()),
-                ..self.origin("spec.sessionAffinity", purpose)
-            };
-            let remember = format!("update @affinity-{name} {{ {} saddr }}", out.ip());
-            out.rule(&chain, remember, origin("remember the client"));
+            let origin =
+                |field, purpose| Origin { endpoint: Some(endpoint.address()), ..self.origin(field, purpose) };
+            if self.layout == Layout::EndpointChains {
+                let purpose =
+                    "hairpin: a pod that reaches itself through the Service must see another source";
+                let rule = format!("{} saddr {} jump mark-for-masquerade", out.ip(), endpoint.ip);
+                out.rule(&chain, rule, origin("endpoints[].addresses", purpose));
+            }
+            if self.port.affinity_seconds.is_some() {
+                let remember = format!("update @affinity-{name} {{ {} saddr }}", out.ip());
+                out.rule(&chain, remember, origin("spec.sessionAffinity", "remember the client"));
+            }
             let dnat = format!("meta l4proto {} dnat to {}", self.port.protocol.name(), endpoint.address());
-            out.rule(&chain, dnat, origin("rewrite the destination to the endpoint"));
+            let purpose = "rewrite the destination to the endpoint";
+            out.rule(&chain, dnat, origin("endpoints[].addresses", purpose));
         }
     }
 }
