@@ -9,6 +9,7 @@ pub mod eval;
 pub mod hook;
 pub mod index;
 pub mod ledger;
+pub mod nft;
 pub mod rule;
 pub mod set;
 pub mod state;
