@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use chainwalk_engine::base::KernelVersion;
 use chainwalk_engine::netfilter::Flavour;
 use chainwalk_engine::netns::Ran;
-use chainwalk_engine::packet::Packet;
+use chainwalk_engine::packet::{CtInfo, Packet};
 use chainwalk_engine::replay::report::{EmittedReport, verdict};
 use chainwalk_engine::replay::{Facts, Session, line};
-use chainwalk_engine::text::xt::{ParseOptions, parse};
-use chainwalk_engine::trace::Level;
+use chainwalk_engine::text::xt::{ParseOptions, parse, rule_text};
+use chainwalk_engine::trace::{Level, TraceKind};
 
 fn folder() -> Option<PathBuf> {
     let dumps = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/peer/dumps/iptables-save");
@@ -54,6 +54,35 @@ impl Dump {
         }
         let sent = self.session.sent().last().expect("something was sent");
         assert_eq!(summary(&sent.ran), wanted, "{packets:?}: {}", sent.ran.end.because);
+    }
+}
+
+impl Dump {
+    /// The last rule that matched the last packet, as iptables-save prints it.
+    fn decided_by(&self) -> String {
+        let events = &self.session.sent().last().expect("something was sent").ran.trace.events;
+        let matched = |kind: &TraceKind| match kind {
+            TraceKind::Rule { rule, matched: Some(true), .. } => Some(*rule),
+            _ => None,
+        };
+        let rule = events.iter().rev().find_map(|event| matched(&event.kind)).expect("a rule matched");
+        let table = &self.session.netns().tables()[usize::from(rule.table)].table;
+        let chain = &table.chains[rule.chain as usize];
+        let (front, back) = rule_text(table, &chain.rules[rule.index as usize]);
+        format!("{} {front} {back}", chain.name)
+    }
+
+    /// The kernel log lines of the last packet that begin with `prefix`.
+    fn logged(&self, prefix: &str) -> usize {
+        let events = &self.session.sent().last().expect("something was sent").ran.trace.events;
+        let of = |kind: &TraceKind| matches!(kind, TraceKind::Note { text } if text.contains(prefix));
+        events.iter().filter(|event| of(&event.kind)).count()
+    }
+
+    /// The node's connections, as `conntrack -L` lists them.
+    fn connections(&self) -> String {
+        let netns = self.session.netns();
+        chainwalk_engine::text::conntrack::show(&netns.ct, netns.now, &["-L"]).stdout
     }
 }
 
@@ -110,8 +139,19 @@ fn home_router_with_vlans() {
         return;
     };
     dump.expect(&["tcp 8.8.8.8:40000 > 11.0.0.2:24562 in eth1"], "dropped");
+    let end = &dump.session.sent()[0].ran.end;
+    assert_eq!(end.because, "dropped by the policy of filter FORWARD");
+    // By the first of two DNAT rules; the second would say 192.168.11.64.
+    let translated = |kind: &TraceKind| match kind {
+        TraceKind::Rewrite { changes, .. } => changes.iter().any(|c| c.after == "192.168.10.64"),
+        _ => false,
+    };
+    assert!(dump.session.sent()[0].ran.trace.events.iter().any(|event| translated(&event.kind)));
     dump.expect(&["tcp 8.8.8.8:40000 > 11.0.0.2:22 in eth1"], "dropped");
     dump.expect(&["tcp 8.8.8.8:40000 > 11.0.0.2:22 in eth1 flags SF"], "dropped");
+    // INVALID, so neither NEW nor RELATED: no rule of the filter table matched, the last jump was in raw.
+    assert_eq!(dump.session.sent()[0].ran.ct_info, Some(CtInfo::None));
+    assert_eq!(dump.decided_by(), "PREROUTING -i eth1 -j invalid_ext");
     dump.expect(&["icmp 8.8.8.8 > 11.0.0.2 in eth1"], "delivered 11.0.0.2 > 8.8.8.8");
     dump.expect(&["tcp 192.168.10.200:40000 > 8.8.8.8:80 in eth0.10"], "dropped");
     for bogon in ["192.0.2.9", "198.51.100.9", "203.0.113.9"] {
@@ -121,14 +161,20 @@ fn home_router_with_vlans() {
 
 #[test]
 fn company_firewall_with_ppp() {
-    let addresses = ["ppp0=11.0.0.2/24", "eth0=192.168.1.1/24"];
+    let addresses = ["ppp0=11.0.0.2/24", "eth0=172.16.2.1/24"];
     let Some(mut dump) =
         Dump::load("13-medium-company-ppp-rpfilter.txt", &addresses, &["default=11.0.0.254@ppp0"])
     else {
         return;
     };
-    dump.expect(&["tcp 192.168.1.9:40000 > 11.0.0.2:22 in ppp0"], "dropped");
+    dump.expect(&["tcp 172.16.2.9:40000 > 11.0.0.2:22 in ppp0"], "dropped");
+    assert_eq!(dump.decided_by(), "PREROUTING -m rpfilter --invert -j DROP");
+    dump.expect(&["tcp 8.8.8.8:40000 > 11.0.0.2:4081 in ppp0"], "forwarded 8.8.8.8:40000 > 172.16.2.34:4081");
+    dump.expect(&["tcp 172.16.2.100:40000 > 8.8.8.8:25 in eth0"], "rejected 3/1");
     dump.expect(&["tcp 8.8.8.8:40000 > 11.0.0.2:23 in ppp0"], "rejected RST from 11.0.0.2:23");
+    assert_eq!(dump.logged("[portscan] "), 1);
+    let lists = format!("{:?}", dump.session.netns().shared.recent);
+    assert!(lists.contains("TCP-PORTSCAN") && lists.contains("8.8.8.8"), "{lists}");
 }
 
 #[test]
@@ -140,10 +186,22 @@ fn ufw_server() {
     dump.expect(&["tcp 10.9.0.9:40000 > 10.9.0.1:22 in eth0"], "delivered");
     for port in [80, 443, 25] {
         dump.expect(&[&format!("tcp 10.9.0.9:40000 > 10.9.0.1:{port} in eth0")], "dropped");
+        assert_eq!(dump.logged("[UFW BLOCK] "), 1);
     }
+    // Ten log lines, then three a minute.
+    let knocks: Vec<String> =
+        (0..11).map(|n| format!("tcp 10.9.0.9:{} > 10.9.0.1:80 in eth0", 40000 + n)).collect();
+    let knocks: Vec<&str> = knocks.iter().map(String::as_str).collect();
+    dump.expect(&knocks[..10], "dropped");
+    assert_eq!(dump.logged("[UFW BLOCK] "), 1);
+    dump.expect(&knocks, "dropped");
+    assert_eq!(dump.logged("[UFW BLOCK] "), 0);
     dump.expect(&["udp 10.9.0.9:40000 > 10.9.0.1:5353 in eth0"], "dropped");
     dump.expect(&["udp 10.9.0.9:40000 > 10.9.0.1:137 in eth0"], "dropped");
+    assert_eq!(dump.logged("[UFW BLOCK] "), 0);
     dump.expect(&["tcp 10.9.0.9:40000 > 10.9.0.1:22 in eth0 flags SA"], "dropped");
+    assert_eq!(dump.decided_by(), "ufw-before-input -m state --state INVALID -j DROP");
+    // Where nothing listens the host answers with RST; a session lets a process take it.
     dump.expect(&["tcp 10.9.0.9:40000 > 10.9.0.1:22 in eth0 flags A"], "delivered");
 }
 
@@ -159,6 +217,7 @@ fn openwrt_zones() {
     dump.expect(&["tcp 8.8.8.8:40000 > 11.0.0.2:23 in eth0"], "delivered");
     dump.expect(&["tcp 8.8.8.8:40000 > 11.0.0.2:22 in eth0"], "rejected RST from 11.0.0.2:22");
     dump.expect(&["tcp 10.8.0.9:40000 > 192.168.1.9:80 in tun0"], "rejected RST from 192.168.1.9:80");
+    dump.expect(&["tcp 192.168.1.9:40000 > 10.8.0.9:80 in eth1"], "rejected RST from 10.8.0.9:80");
 }
 
 #[test]
@@ -176,6 +235,12 @@ fn dual_wan() {
         ],
         "forwarded 8.8.8.8:80 > 192.168.1.9:40000",
     );
+    assert!(
+        dump.connections().contains("dst=11.0.0.2 sport=80 dport=40000 mark=2 "),
+        "{}",
+        dump.connections()
+    );
+    assert_eq!(dump.decided_by(), "FORWARD -i eth2 -o eth0 -m state --state RELATED,ESTABLISHED -j ACCEPT");
 }
 
 #[test]
@@ -190,11 +255,15 @@ fn overlapping_networks_by_netmap() {
         &["tcp 10.0.0.3:40000 > 192.168.121.5:80 in eth0"],
         "forwarded 10.0.0.3:40000 > 192.168.21.5:80",
     );
+    dump.expect(
+        &["tcp 192.168.21.9:40000 > 10.0.0.3:80 in tun0"],
+        "forwarded 192.168.121.9:40000 > 10.0.0.3:80",
+    );
 }
 
 #[test]
 fn docker_with_a_rule_a_container() {
-    let addresses = ["br-b74b417b331f=10.0.0.1/8", "docker0=172.17.0.1/16", "eth0=11.0.0.2/24"];
+    let addresses = ["br-b74b417b331f=10.0.0.254/8", "docker0=172.17.0.1/16", "eth0=11.0.0.2/24"];
     let Some(mut dump) =
         Dump::load("27-docker-user-bridges-icc.txt", &addresses, &["default=11.0.0.254@eth0"])
     else {
@@ -206,6 +275,13 @@ fn docker_with_a_rule_a_container() {
         "forwarded 11.0.0.2:40000 > 8.8.8.8:80",
     );
     dump.expect(&["tcp 10.0.0.3:40000 > 8.8.8.8:80 in br-b74b417b331f"], "dropped");
+    // Between containers of the bridge, as `br_netfilter` or proxy ARP makes them pass FORWARD.
+    let between = |from: u8, to: u8, port: u16| {
+        format!("tcp 10.0.0.{from}:40000 > 10.0.0.{to}:{port} in br-b74b417b331f")
+    };
+    dump.expect(&[&between(4, 3, 80)], "forwarded 10.0.0.4:40000 > 10.0.0.3:80");
+    dump.expect(&[&between(3, 1, 80)], "dropped");
+    dump.expect(&[&between(3, 1, 22)], "forwarded 10.0.0.3:40000 > 10.0.0.1:22");
     let knock = |sport: u32| format!("tcp 172.17.0.2:{sport} > 203.0.113.1:80 in docker0");
     dump.expect(&[&knock(1), &knock(2)], "forwarded 11.0.0.2:2 > 203.0.113.1:80");
     dump.expect(&[&knock(1), &knock(2), &knock(3)], "dropped");

@@ -1,6 +1,6 @@
 //! The public dumps of `../shared/peer/dumps/iptables-save`: each loads, prints back as iptables-save prints it,
-//! and treats packets as the kernel does. The files are not part of the project: without them this is skipped,
-//! saying so.
+//! and treats random packets as the kernel does. What their README measured is in `engine/tests/dumps.rs`. The
+//! files are not part of the project: without them this is skipped, saying so.
 
 #![expect(clippy::print_stdout, reason = "a test says what it skipped")]
 
@@ -264,102 +264,4 @@ fn each_dump_treats_packets_as_the_kernel_does() {
         let stored = std::fs::write(&path, case::to_text(&file)).map(|()| path.display().to_string());
         Some(format!("{found}\ncase: {}", stored.unwrap_or_default()))
     });
-}
-
-type Pairs = &'static [(&'static str, &'static str)];
-
-/// Measured on Linux 6.18 (README beside the dumps): a dump, the node's devices, and packets with what they met:
-/// `in` the node took it, `-` nothing came of it, `3/10` an ICMP error, `R` a reset, or the way it left by.
-const MEASURED: &[(&str, Pairs, Pairs)] = &[
-    (
-        "06-fedora27-firewalld.txt",
-        &[("wlp58s0", "10.9.0.1/24"), ("virbr0", "192.168.122.1/24")],
-        &[
-            ("wlp58s0 10.9.0.2:4000 > 10.9.0.1:22 S seq=1", "in"),
-            ("wlp58s0 10.9.0.2:4000 > 10.9.0.1:1025 S seq=1", "in"),
-            ("wlp58s0 10.9.0.2:4000 > 10.9.0.1:8080 S seq=1", "in"),
-            ("wlp58s0 10.9.0.2:4000 > 10.9.0.1:80 S seq=1", "3/10"),
-            ("wlp58s0 10.9.0.2:4000 > 10.9.0.1:1024 S seq=1", "3/10"),
-            // The README says masqueraded; the file has no nat table to do it.
-            ("virbr0 192.168.122.5:4000 > 203.0.113.9:80 S seq=1", "wlp58s0 192.168.122.5 > 203.0.113.9"),
-            ("wlp58s0 203.0.113.8:4000 > 192.168.122.5:80 S seq=1", "3/3"),
-        ],
-    ),
-    (
-        "14-ufw-server.txt",
-        &[("eth0", "10.9.0.1/24")],
-        &[
-            ("eth0 10.9.0.2:4000 > 10.9.0.1:22 S seq=1", "in"),
-            ("eth0 10.9.0.2:4000 > 10.9.0.1:80 S seq=1", "-"),
-            ("eth0 10.9.0.2:4000 > 10.9.0.1:443 S seq=1", "-"),
-            ("eth0 10.9.0.2:4000 > 10.9.0.1:25 S seq=1", "-"),
-            ("eth0 udp 10.9.0.2:4000 > 10.9.0.1:5353 len=4", "-"),
-            ("eth0 udp 10.9.0.2:4000 > 10.9.0.1:137 len=4", "-"),
-            ("eth0 10.9.0.3:4000 > 10.9.0.1:22 SA seq=1 ack=5", "-"),
-            ("eth0 10.9.0.4:4000 > 10.9.0.1:22 A seq=1 ack=5", "R"),
-        ],
-    ),
-    (
-        "22-netmap-vpn-overlap.txt",
-        &[("lan0", "10.0.0.1/24"), ("vpn0", "192.168.21.1/24")],
-        &[
-            ("lan0 10.0.0.2:4000 > 192.168.121.5:80 S seq=1", "vpn0 192.168.21.1 > 192.168.21.5"),
-            ("lan0 10.0.0.3:4000 > 192.168.121.5:80 S seq=1", "vpn0 10.0.0.3 > 192.168.21.5"),
-            ("vpn0 192.168.21.9:4000 > 10.0.0.3:80 S seq=1", "lan0 192.168.121.9 > 10.0.0.3"),
-        ],
-    ),
-    (
-        "32-firewalld-centos7-goto-mark-dnat.txt",
-        &[("eth0", "10.9.0.1/24")],
-        &[
-            ("eth0 10.9.0.2:4000 > 10.9.0.1:22 S seq=1", "in"),
-            ("eth0 10.9.0.2:4000 > 10.9.0.1:80 S seq=1", "3/10"),
-            ("eth0 10.9.0.2:4000 > 10.9.0.1:443 S seq=1", "3/10"),
-        ],
-    ),
-];
-
-/// What became of a packet, in the words of [`MEASURED`].
-fn met(answer: &case::Answer) -> String {
-    match answer.emitted.first() {
-        Some(seen) if seen.quoted.is_some() => {
-            format!("{}/{}", seen.icmp_type.unwrap_or_default(), seen.icmp_code.unwrap_or_default())
-        }
-        Some(seen) if answer.delivered && seen.flags.as_deref() == Some("R") => "R".into(),
-        _ if answer.delivered => "in".into(),
-        Some(seen) => format!("{} {} > {}", seen.dev, seen.src, seen.dst),
-        None => "-".into(),
-    }
-}
-
-#[test]
-fn the_measured_answers_of_the_dumps() {
-    let Some(dumps) = dumps() else {
-        println!("skipped: ../shared/peer/dumps is not there");
-        return;
-    };
-    let mut problems = Vec::new();
-    for (name, devices, rows) in MEASURED {
-        let Some(path) = dumps.iter().find(|path| path.ends_with(name)) else {
-            println!("skipped: {name} is not there");
-            continue;
-        };
-        let text = std::fs::read_to_string(path).expect("a dump is text");
-        let facts =
-            Facts { devices: devices.iter().map(|(name, _)| name.to_string()).collect(), ..Facts::default() };
-        let mut node = facts.node("iptables-legacy", &text);
-        for (interface, (_, address)) in node.interfaces.iter_mut().zip(*devices) {
-            interface.addresses = vec![address.to_string()];
-        }
-        let script: Vec<&str> = rows.iter().map(|(packet, _)| *packet).collect();
-        let (packets, _) = chainwalk_tests::script::packets(&script.join("\n"));
-        let file = file(node, packets, "iptables-legacy");
-        let run = emulator::run(&file).unwrap_or_else(|refused| panic!("{name}: {refused}"));
-        for ((packet, wanted), answer) in rows.iter().zip(&run.packets) {
-            if met(answer) != *wanted {
-                problems.push(format!("{name}: {packet}: {} instead of {wanted}", met(answer)));
-            }
-        }
-    }
-    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
