@@ -83,10 +83,10 @@ const SUBJECTS: &[Subject] = &[
     absent("data planes", "eBPF", "no programs and no maps"),
     exact(
         "kube-proxy",
-        "text of the iptables mode and of the nftables mode (1.34 to 1.36), endpoint categories",
+        "text of the iptables, nftables (1.34 to 1.36) and IPVS modes, endpoint categories",
         "",
     ),
-    absent("kube-proxy", "IPVS mode", "no text is written for it"),
+    absent("kube-proxy", "releases before 1.34 and from 1.37, Windows", "refused by name"),
 ];
 
 /// The file.

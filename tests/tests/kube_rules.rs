@@ -2,6 +2,7 @@
 //! `iptables-save`. The lines are what iptables-nft 1.8.9 read back from Linux 6.18 after kube-proxy 1.36.2 wrote
 //! them.
 
+use chainwalk_engine::base::Instant;
 use chainwalk_engine::cluster::manifest::parse;
 use chainwalk_engine::netfilter::Flavour;
 use chainwalk_engine::packet::Family;
@@ -29,7 +30,7 @@ fn save(spec: &str, status: &str, pods: &[&str]) -> String {
     let services: ServiceMap = objects.services.iter().flat_map(|s| service_ports(s, Family::V4)).collect();
     let endpoints = endpoints(&objects.slices, Family::V4, "node-a");
     let proxier = iptables::Proxier::new(config);
-    let sync = proxier.sync(&services, &endpoints, &Changes::Everything);
+    let sync = proxier.sync(&services, &endpoints, &Changes::Everything, Instant::ZERO);
     let tables = proxier.tables(&sync, Flavour::Nft).expect("iptables-restore takes it");
     tables.save(&SaveOptions::default())
 }

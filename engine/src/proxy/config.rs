@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use super::addresses::Cidr;
 use super::topology::Locality;
+use crate::base::Duration;
 use crate::packet::Family;
 
 /// Endpoints above which kube-proxy goes into large-cluster mode (`largeClusterEndpointsThreshold`).
@@ -64,6 +65,32 @@ pub struct Config {
     /// Counters that could be created.
     pub nfacct_invalid: bool,
     pub nfacct_localhost: bool,
+    pub ipvs: IpvsConfig,
+    /// `iptables.syncPeriod` and its like: how long a large cluster leaves unused chains, among others.
+    pub sync_period: Duration,
+}
+
+/// `ipvs` of KubeProxyConfiguration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IpvsConfig {
+    /// `ipvs.scheduler`; empty means `rr`.
+    pub scheduler: String,
+    pub strict_arp: bool,
+    /// Virtual servers in these networks are not kube-proxy's to delete.
+    pub exclude_cidrs: Vec<Cidr>,
+    /// `tcpTimeout`, `tcpFinTimeout`, `udpTimeout`, in seconds; 0 leaves the kernel's.
+    pub timeouts_seconds: [u32; 3],
+}
+
+impl Default for IpvsConfig {
+    fn default() -> Self {
+        Self {
+            scheduler: "rr".to_owned(),
+            strict_arp: false,
+            exclude_cidrs: Vec::new(),
+            timeouts_seconds: [0; 3],
+        }
+    }
 }
 
 /// How kube-proxy tells traffic of pods on this node (`detectLocalMode`).
@@ -176,6 +203,8 @@ impl Config {
             conntrack_tcp_liberal: false,
             nfacct_invalid: true,
             nfacct_localhost: true,
+            ipvs: IpvsConfig::default(),
+            sync_period: Duration::from_secs(30),
         }
     }
 

@@ -31,7 +31,7 @@ impl Cleanup {
         let mut cleanup = Self::default();
         for (name, port) in services.iter().filter(|(_, port)| port.protocol == Protocol::Udp) {
             let serving: BTreeSet<_> = endpoints
-                .get(name)
+                .get(&**name)
                 .into_iter()
                 .flatten()
                 .filter(|e| e.serving)

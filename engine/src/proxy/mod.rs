@@ -4,18 +4,22 @@
 //! what each mode writes, and why. Does not own the kernel: it emits the text the real one emits.
 
 pub mod addresses;
+mod claims;
 pub mod config;
 pub mod conntrack;
 pub mod endpoints;
 pub mod iptables;
+pub mod ipvs;
 pub mod names;
 pub mod nftables;
 pub mod service_port;
 pub mod sync;
 pub mod topology;
+pub mod tracker;
 
-pub use config::{Config, KubernetesVersion, LocalDetector, NodePortAddresses};
+pub use config::{Config, IpvsConfig, KubernetesVersion, LocalDetector, NodePortAddresses};
 pub use endpoints::{Endpoint, EndpointsMap};
 pub use names::ServicePortName;
 pub use service_port::{ServiceMap, ServicePort};
 pub use sync::{Changes, Origin};
+pub use tracker::Tracker;

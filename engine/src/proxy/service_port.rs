@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use super::ServicePortName;
 use super::addresses::{Cidr, parse_cidr, parse_ip};
@@ -9,7 +10,7 @@ use crate::cluster::objects::{IpMode, Protocol, Service, ServiceType, SessionAff
 use crate::packet::Family;
 
 /// Every Service port of one family, by name.
-pub type ServiceMap = BTreeMap<ServicePortName, ServicePort>;
+pub type ServiceMap = BTreeMap<Arc<ServicePortName>, ServicePort>;
 
 /// The API server's default for `sessionAffinityConfig.clientIP.timeoutSeconds`.
 const AFFINITY_SECONDS: u32 = 10_800;
@@ -97,7 +98,7 @@ pub fn service_ports(service: &Service, family: Family) -> ServiceMap {
         port: spec_port.name.clone(),
         protocol: spec_port.protocol,
     };
-    spec.ports.iter().map(|spec_port| (name(spec_port), port(spec_port))).collect()
+    spec.ports.iter().map(|spec_port| (Arc::new(name(spec_port)), port(spec_port))).collect()
 }
 
 /// The ranges of `family`; a zero-length prefix among them lifts the restriction.

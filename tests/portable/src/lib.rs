@@ -5,4 +5,5 @@
 
 pub mod digests;
 pub mod dump;
+mod proxy_rows;
 pub mod rows;

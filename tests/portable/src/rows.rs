@@ -85,6 +85,9 @@ pub fn rows() -> Vec<Row> {
             prepare: three_way_chain,
         },
     ]
+    .into_iter()
+    .chain(crate::proxy_rows::rows())
+    .collect()
 }
 
 fn parse_dump(dump: Dump) -> Work {

@@ -3,15 +3,18 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use chainwalk_engine::base::Instant;
 use chainwalk_engine::cluster::manifest::{self, Objects};
 use chainwalk_engine::netfilter::Flavour;
+use chainwalk_engine::netfilter::set::Sets;
 use chainwalk_engine::packet::Family;
 use chainwalk_engine::proxy::addresses::parse_ip;
 use chainwalk_engine::proxy::endpoints::endpoints;
 use chainwalk_engine::proxy::service_port::service_ports;
 use chainwalk_engine::proxy::{
-    Changes, Config, KubernetesVersion, LocalDetector, ServiceMap, iptables, nftables,
+    Changes, Config, EndpointsMap, KubernetesVersion, LocalDetector, ServiceMap, iptables, ipvs, nftables,
 };
+use chainwalk_engine::text::ipset::{self, IpsetCx};
 use chainwalk_engine::text::xt::SaveOptions;
 
 #[derive(Debug, clap::Args)]
@@ -35,6 +38,12 @@ pub(crate) struct Args {
     family: FamilyArg,
     #[arg(long)]
     masquerade_all: bool,
+    /// Scheduler of IPVS mode.
+    #[arg(long, value_name = "NAME", default_value = "rr")]
+    ipvs_scheduler: String,
+    /// Answer ARP only on the device that holds the address (IPVS mode).
+    #[arg(long)]
+    strict_arp: bool,
     /// Release of Kubernetes: 1.34, 1.35 or 1.36. The layout of nftables mode depends on it.
     #[arg(long, alias = "k8s", value_name = "VERSION", default_value = "1.36")]
     kubernetes: KubernetesVersion,
@@ -46,6 +55,9 @@ enum Mode {
     Iptables,
     /// As `nft -f` reads it: the transaction of a first sync.
     Nftables,
+    /// Sysctls, the addresses of kube-ipvs0, virtual servers, ipsets and iptables rules, each as its tool prints
+    /// or reads it.
+    Ipvs,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -68,18 +80,48 @@ pub(crate) fn run(args: &Args) -> Result<String, String> {
     let family = config.family;
     let services: ServiceMap = objects.services.iter().flat_map(|s| service_ports(s, family)).collect();
     let endpoints = endpoints(&objects.slices, family, &config.node_name);
+    let (changes, now) = (Changes::Everything, Instant::ZERO);
     match args.mode {
         Mode::Iptables => {
             let proxier = iptables::Proxier::new(config);
-            let sync = proxier.sync(&services, &endpoints, &Changes::Everything);
+            let sync = proxier.sync(&services, &endpoints, &changes, now);
             let tables = proxier.tables(&sync, Flavour::Legacy)?;
             Ok(tables.save(&SaveOptions::default()))
         }
         Mode::Nftables => {
-            let sync = nftables::Proxier::new(config).sync(&services, &endpoints, &Changes::Everything);
+            let sync = nftables::Proxier::new(config).sync(&services, &endpoints, &changes, now);
             Ok(sync.text())
         }
+        Mode::Ipvs => ipvs_text(config, &services, &endpoints),
     }
+}
+
+/// What a node holds in IPVS mode, a part for every tool.
+fn ipvs_text(config: Config, services: &ServiceMap, endpoints: &EndpointsMap) -> Result<String, String> {
+    let mut proxier = ipvs::Proxier::new(config);
+    let setup = proxier.setup();
+    let sync = proxier.sync(services, endpoints, &Changes::Everything, &|_, _| 0);
+    proxier.applied(&sync);
+    let tables = proxier.tables(&sync, Flavour::Legacy)?.save(&SaveOptions::default());
+    let lines = |tool| {
+        let ops = setup.iter().chain(&sync.ops).filter(|op| op.tool == tool);
+        ops.map(|op| op.text.clone() + "\n").collect::<String>()
+    };
+    let servers = proxier.servers_text();
+    Ok(format!(
+        "# sysctl -p -\n{}# ip -batch -\n{}# ipvsadm -Sn\n{servers}# ipset save\n{}# iptables-save\n{tables}",
+        lines(ipvs::Tool::Sysctl),
+        lines(ipvs::Tool::Ip),
+        saved_sets(&proxier.sets_text())?,
+    ))
+}
+
+/// `ipset restore` text as `ipset save` prints it.
+fn saved_sets(restore: &str) -> Result<String, String> {
+    let mut sets = Sets::default();
+    let mut cx = IpsetCx { sets: &mut sets, now: Instant::ZERO, references: &|_| 0 };
+    ipset::restore(&mut cx, restore, false).map_err(|error| error.message)?;
+    Ok(ipset::save(&sets, None, Instant::ZERO))
 }
 
 fn config(args: &Args, objects: &Objects) -> Result<Config, String> {
@@ -104,6 +146,8 @@ fn config(args: &Args, objects: &Objects) -> Result<Config, String> {
     config.node_addresses.extend(addresses.into_iter().filter(|ip| *ip != node_ip));
     config.node_labels = node.map(|node| node.metadata.labels.clone()).unwrap_or_default();
     config.kubernetes = args.kubernetes;
+    config.ipvs.scheduler.clone_from(&args.ipvs_scheduler);
+    config.ipvs.strict_arp = args.strict_arp;
     config.masquerade_all = args.masquerade_all;
     match args.cluster_cidr.as_deref() {
         None => {}

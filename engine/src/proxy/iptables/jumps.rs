@@ -3,7 +3,7 @@
 //! Each is checked and, when missing, inserted at position 1; on an empty machine the result is the order below.
 
 /// Table, chain, and the rule as it stands in the end.
-const JUMPS: [(&str, &str, &str); 14] = [
+pub(super) const JUMPS: [(&str, &str, &str); 14] = [
     ("filter", "INPUT", "-j KUBE-FIREWALL"),
     (
         "filter",
@@ -50,11 +50,21 @@ const JUMPS: [(&str, &str, &str); 14] = [
     ("nat", "POSTROUTING", "-m comment --comment \"kubernetes postrouting rules\" -j KUBE-POSTROUTING"),
 ];
 
+/// Table, chain and rule of each.
+pub fn jumps() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    JUMPS.into_iter()
+}
+
 /// The jumps and the chains they lead to, as one restore input.
-pub(super) fn text() -> String {
+pub fn text() -> String {
+    text_of(&JUMPS)
+}
+
+/// The same for the jumps of another mode.
+pub(in crate::proxy) fn text_of(jumps: &[(&str, &str, &str)]) -> String {
     let mut out = String::new();
     for table in ["filter", "nat"] {
-        let rules: Vec<_> = JUMPS.iter().filter(|(t, ..)| *t == table).collect();
+        let rules: Vec<_> = jumps.iter().filter(|(t, ..)| *t == table).collect();
         let mut chains: Vec<&str> = rules.iter().filter_map(|(_, _, rule)| rule.rsplit(' ').next()).collect();
         chains.sort_unstable();
         chains.dedup();

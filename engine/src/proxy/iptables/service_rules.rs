@@ -1,40 +1,42 @@
 //! The rules of one Service port.
 
+use std::sync::Arc;
+
 use super::super::topology::{Categories, categorize};
 use super::super::{Endpoint, Origin, ServicePort, ServicePortName};
-use super::Writer;
+use super::{PortState, Writer};
 use crate::netfilter::TableName;
 
-/// Writes the rules of one Service port and returns the per-Service chains it uses.
-///
-/// With `own_chains` false (a partial sync, and the Service did not change) only the rules in shared chains are
-/// written; the chains of its own stay as they are in the kernel.
+/// Writes the rules of one Service port and returns what is to be remembered of it.
 pub(super) fn write(
     out: &mut Writer<'_>,
-    name: &ServicePortName,
+    name: &Arc<ServicePortName>,
     port: &ServicePort,
     endpoints: &[Endpoint],
-    own_chains: bool,
-) -> Vec<String> {
+) -> PortState {
     let categories = categorize(endpoints, port, &out.config.locality());
-    let rules = PortRules { name, port, plan: Plan::new(out, name, port, &categories), categories };
+    let chains = categories.reachable.iter().map(|e| name.endpoint_chain(&e.address())).collect();
+    let plan = Plan::new(out, name, port, &categories);
+    let rules = PortRules { name, port, plan, categories, endpoint_chains: chains };
+    let start = out.rules.len();
     rules.shared(out);
+    let shared = out.rules.get(start..).unwrap_or_default().to_vec();
     let chains = rules.chains();
-    if own_chains {
-        out.declared.extend(chains.iter().cloned());
-        rules.masquerade_cluster_ip(out);
-        rules.external(out);
-        rules.firewall(out);
-        let Categories { cluster, local, .. } = &rules.categories;
-        if rules.plan.cluster_chain_used {
-            rules.balance(out, &rules.plan.cluster_chain, cluster);
-        }
-        if rules.plan.local_chain_used {
-            rules.balance(out, &rules.plan.local_chain, local);
-        }
-        rules.endpoints(out);
+    out.declared.extend(chains.iter().cloned());
+    rules.masquerade_cluster_ip(out);
+    rules.external(out);
+    rules.firewall(out);
+    let Categories { cluster, local, .. } = &rules.categories;
+    if rules.plan.cluster_chain_used {
+        rules.balance(out, &rules.plan.cluster_chain, cluster);
     }
-    chains
+    if rules.plan.local_chain_used {
+        rules.balance(out, &rules.plan.local_chain, local);
+    }
+    rules.endpoints(out);
+    let own_rules = out.rules.len() - start - shared.len();
+    out.own_rules += own_rules;
+    PortState { shared, own_rules, chains, endpoints: endpoints.len() }
 }
 
 /// Names of the chains, and which of them are needed.
@@ -88,15 +90,17 @@ const NO_LOCAL_ENDPOINTS: Refusal = Refusal {
 };
 
 struct PortRules<'a> {
-    name: &'a ServicePortName,
+    name: &'a Arc<ServicePortName>,
     port: &'a ServicePort,
     plan: Plan,
     categories: Categories<'a>,
+    /// In the order of `categories.reachable`.
+    endpoint_chains: Vec<String>,
 }
 
 impl PortRules<'_> {
     fn origin(&self, field: &'static str, purpose: &'static str) -> Origin {
-        Origin { service: Some(self.name.clone()), endpoint: None, field, purpose }
+        Origin { service: Some(Arc::clone(self.name)), endpoint: None, field, purpose }
     }
 
     /// `-m tcp -p tcp -d ADDR --dport PORT`.
@@ -134,7 +138,7 @@ impl PortRules<'_> {
             (&plan.local_chain, plan.local_chain_used),
         ];
         let used = own.into_iter().filter(|(_, used)| *used).map(|(chain, _)| chain.clone());
-        used.chain(self.categories.reachable.iter().map(|e| self.name.endpoint_chain(&e.address()))).collect()
+        used.chain(self.endpoint_chains.iter().cloned()).collect()
     }
 
     /// Rules in the chains that all Services share.
@@ -352,6 +356,15 @@ impl PortRules<'_> {
 
     /// Sends each new connection to one of `endpoints`: affinity first, then equal shares.
     fn balance(&self, out: &mut Writer<'_>, chain: &str, endpoints: &[&Endpoint]) {
+        // Both lists are in the order of the reachable ones, of which they are parts.
+        let mut reachable = self.categories.reachable.iter().zip(&self.endpoint_chains);
+        let targets: Vec<(&Endpoint, &String)> = endpoints
+            .iter()
+            .filter_map(|wanted| {
+                let (_, chain) = reachable.find(|(e, _)| std::ptr::eq::<Endpoint>(**e, *wanted))?;
+                Some((*wanted, chain))
+            })
+            .collect();
         let comment = |out: &Writer<'_>, address: &str| {
             if out.large_cluster {
                 String::new()
@@ -364,9 +377,8 @@ impl PortRules<'_> {
             ..self.origin(field, purpose)
         };
         if let Some(seconds) = self.port.affinity_seconds {
-            for endpoint in endpoints {
+            for (endpoint, target) in &targets {
                 let address = endpoint.address();
-                let target = self.name.endpoint_chain(&address);
                 let rest = format!(
                     "{}-m recent --name {target} --rcheck --seconds {seconds} --reap -j {target}",
                     comment(out, &address)
@@ -375,15 +387,15 @@ impl PortRules<'_> {
                 out.rule(TableName::Nat, chain, rest, origin(&address, "spec.sessionAffinity", purpose));
             }
         }
-        for (tried, endpoint) in endpoints.iter().enumerate() {
+        for (tried, (endpoint, target)) in targets.iter().enumerate() {
             let address = endpoint.address();
-            let left = endpoints.len() - tried;
+            let left = targets.len() - tried;
             let share = if left > 1 {
                 format!("-m statistic --mode random --probability {:.10} ", 1.0 / left as f64)
             } else {
                 String::new()
             };
-            let rest = format!("{}{share}-j {}", comment(out, &address), self.name.endpoint_chain(&address));
+            let rest = format!("{}{share}-j {target}", comment(out, &address));
             let purpose = "one of the endpoints still to be tried takes the connection";
             out.rule(TableName::Nat, chain, rest, origin(&address, "endpoints[]", purpose));
         }
@@ -391,9 +403,8 @@ impl PortRules<'_> {
 
     fn endpoints(&self, out: &mut Writer<'_>) {
         let proto = self.port.protocol.name();
-        for endpoint in &self.categories.reachable {
+        for (endpoint, chain) in self.categories.reachable.iter().zip(&self.endpoint_chains) {
             let address = endpoint.address();
-            let chain = self.name.endpoint_chain(&address);
             let comment = if out.large_cluster {
                 String::new()
             } else {
@@ -403,14 +414,14 @@ impl PortRules<'_> {
                 |field, purpose| Origin { endpoint: Some(address.clone()), ..self.origin(field, purpose) };
             let rest = format!("{comment}-s {} -j KUBE-MARK-MASQ", endpoint.ip);
             let purpose = "hairpin: a pod that reaches itself through the Service must see another source";
-            out.rule(TableName::Nat, &chain, rest, origin("endpoints[].addresses", purpose));
+            out.rule(TableName::Nat, chain, rest, origin("endpoints[].addresses", purpose));
             let remember = match self.port.affinity_seconds {
                 Some(_) => format!("-m recent --name {chain} --set "),
                 None => String::new(),
             };
             let rest = format!("{comment}{remember}-m {proto} -p {proto} -j DNAT --to-destination {address}");
             let purpose = "rewrite the destination to the endpoint";
-            out.rule(TableName::Nat, &chain, rest, origin("endpoints[].addresses", purpose));
+            out.rule(TableName::Nat, chain, rest, origin("endpoints[].addresses", purpose));
         }
     }
 }

@@ -7,8 +7,11 @@ mod fixed;
 mod service_rules;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::{Changes, Config, EndpointsMap, KubernetesVersion, Origin, ServiceMap};
+use super::claims::{Claims, Delta};
+use super::{Changes, Config, EndpointsMap, KubernetesVersion, Origin, ServiceMap, ServicePortName};
+use crate::base::{Duration, Instant};
 use crate::packet::Family;
 
 /// How the table is laid out; it changed in 1.36.
@@ -43,20 +46,41 @@ pub const SHARED: [&str; 7] = [
 /// An element of a shared set or map: which set, and its key.
 pub type ElementKey = (&'static str, String);
 
-/// What the proxier's table holds, as far as a later sync depends on it.
+/// What stands behind an element's key, and why.
+#[derive(Clone, Debug)]
+struct Element {
+    /// ` comment "..."`, ` : verdict`, both, or nothing.
+    rest: String,
+    origin: Origin,
+}
+
+/// Elements are the same if the kernel cannot tell them apart.
+impl PartialEq for Element {
+    fn eq(&self, other: &Self) -> bool {
+        self.rest == other.rest
+    }
+}
+
+/// Objects of its own that a Service port has in the table.
 #[derive(Clone, Debug, Default)]
-struct Known {
-    /// By key, what stands behind it: ` comment "..."`, ` : verdict`, both, or nothing.
-    elements: BTreeMap<ElementKey, String>,
-    /// Chains of Service ports and endpoints.
+struct Owned {
     chains: BTreeSet<String>,
     /// Affinity sets of endpoints.
     sets: BTreeSet<String>,
-    /// Chains that a sync emptied and a later one deletes.
-    emptied: BTreeSet<String>,
+}
+
+/// What the proxier's table holds, as far as a later sync depends on it.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    elements: Claims<ElementKey, Element>,
+    ports: BTreeMap<Arc<ServicePortName>, Owned>,
+    /// Chains that a sync emptied and a later one deletes, with the time of the first.
+    emptied: BTreeMap<String, Instant>,
+    /// Elements that a restarted proxy found, until its first sync.
+    found_elements: BTreeMap<ElementKey, String>,
     /// Chains of endpoints, and affinity sets, that a restarted proxy found; the first sync need not write them
     /// again, for their names say all that is in them.
-    found: BTreeSet<String>,
+    found_names: BTreeSet<String>,
 }
 
 /// What one sync sends.
@@ -67,13 +91,20 @@ pub struct Sync {
     pub cleanup: Vec<Op>,
     pub ops: Vec<Op>,
     pub full: bool,
-    after: Known,
+    elements: Delta<ElementKey, Element>,
+    ports: BTreeMap<Arc<ServicePortName>, Option<Owned>>,
+    emptied: BTreeMap<String, Instant>,
 }
 
 impl Sync {
     /// The transaction, as `nft -f -` reads it.
     pub fn text(&self) -> String {
-        self.ops.iter().map(|op| format!("{}\n", op.text)).collect()
+        let mut out = String::with_capacity(self.ops.iter().map(|op| op.text.len() + 1).sum());
+        for op in &self.ops {
+            out.push_str(&op.text);
+            out.push('\n');
+        }
+        out
     }
 }
 
@@ -84,41 +115,67 @@ pub struct Proxier {
     known: Known,
 }
 
+/// How long an emptied chain stays before it is deleted.
+const EMPTIED_FOR: Duration = Duration::from_secs(1);
+
 impl Proxier {
     pub fn new(config: Config) -> Self {
         Self { config, known: Known::default() }
     }
 
     /// Writes the transaction for these objects. Changes nothing until [`Proxier::applied`].
-    pub fn sync(&self, services: &ServiceMap, endpoints: &EndpointsMap, changes: &Changes) -> Sync {
-        let full = *changes == Changes::Everything;
-        let mut out = Writer::new(&self.config, &self.known);
+    pub fn sync(
+        &self,
+        services: &ServiceMap,
+        endpoints: &EndpointsMap,
+        changes: &Changes,
+        now: Instant,
+    ) -> Sync {
+        let full = changes.is_everything();
+        let mut out = Writer::new(&self.config, &self.known, full);
         if full {
             fixed::write(&mut out);
         }
-        let empty = Vec::new();
-        for (name, port) in services {
-            let endpoints = endpoints.get(name).unwrap_or(&empty);
-            service_rules::write(&mut out, name, port, endpoints, changes.concern(name));
+        let none = Vec::new();
+        let mut ports = BTreeMap::new();
+        for (name, port) in changes.of(services) {
+            let endpoints = endpoints.get(&**name).unwrap_or(&none);
+            out.elements.own(name);
+            service_rules::write(&mut out, name, port, endpoints);
+            ports.insert(Arc::clone(name), Some(std::mem::take(&mut out.owned)));
         }
-        out.finish(full)
+        for name in changes.gone(&self.known.ports, services) {
+            out.elements.own(&name);
+            ports.insert(name, None);
+        }
+        out.finish(full, ports, now)
     }
 
     /// Takes over elements that the table already holds, as a restarted proxy does: set, key, and what stands
     /// behind the key (` comment "..."`, ` : verdict`, both, or nothing).
     pub fn adopt(&mut self, elements: impl IntoIterator<Item = (&'static str, String, String)>) {
-        self.known.elements.extend(elements.into_iter().map(|(set, key, rest)| ((set, key), rest)));
+        self.known.found_elements.extend(elements.into_iter().map(|(set, key, rest)| ((set, key), rest)));
     }
 
     /// Takes over chains and affinity sets that the table already holds, by name. The first sync then leaves
     /// endpoints' chains as they are.
     pub fn adopt_names(&mut self, names: impl IntoIterator<Item = String>) {
-        self.known.found.extend(names);
+        self.known.found_names.extend(names);
     }
 
     /// The kernel took the transaction of `sync`.
     pub fn applied(&mut self, sync: &Sync) {
-        self.known = sync.after.clone();
+        let known = &mut self.known;
+        known.elements.apply(&sync.elements);
+        for (name, owned) in &sync.ports {
+            match owned {
+                Some(owned) => known.ports.insert(Arc::clone(name), owned.clone()),
+                None => known.ports.remove(name),
+            };
+        }
+        known.emptied.clone_from(&sync.emptied);
+        known.found_elements.clear();
+        known.found_names.clear();
     }
 }
 
@@ -126,22 +183,22 @@ impl Proxier {
 struct Writer<'a> {
     config: &'a Config,
     known: &'a Known,
+    /// `ip kube-proxy`, which every command names.
+    table: &'static str,
     ops: Vec<Op>,
-    elements: BTreeMap<ElementKey, String>,
-    chains: BTreeSet<String>,
-    sets: BTreeSet<String>,
+    elements: Delta<ElementKey, Element>,
+    /// Of the Service port being written.
+    owned: Owned,
 }
 
 impl<'a> Writer<'a> {
-    const fn new(config: &'a Config, known: &'a Known) -> Self {
-        Self {
-            config,
-            known,
-            ops: Vec::new(),
-            elements: BTreeMap::new(),
-            chains: BTreeSet::new(),
-            sets: BTreeSet::new(),
-        }
+    const fn new(config: &'a Config, known: &'a Known, full: bool) -> Self {
+        let table = match config.family {
+            Family::V4 => "ip kube-proxy",
+            Family::V6 => "ip6 kube-proxy",
+        };
+        let owned = Owned { chains: BTreeSet::new(), sets: BTreeSet::new() };
+        Self { config, known, table, ops: Vec::new(), elements: Delta::new(full), owned }
     }
 
     fn layout(&self) -> Layout {
@@ -154,16 +211,8 @@ impl<'a> Writer<'a> {
 
     /// Whether a restarted proxy found the chain of an endpoint, with or without affinity as it is wanted now.
     fn found_endpoint(&self, name: &str, affine: bool) -> bool {
-        let found = |prefix: &str| self.known.found.contains(&format!("{prefix}{name}"));
+        let found = |prefix: &str| self.known.found_names.contains(&format!("{prefix}{name}"));
         found("endpoint-") && found("affinity-") == affine
-    }
-
-    /// `ip kube-proxy`, which every command names.
-    const fn table(&self) -> &'static str {
-        match self.config.family {
-            Family::V4 => "ip kube-proxy",
-            Family::V6 => "ip6 kube-proxy",
-        }
     }
 
     /// `ip` or `ip6`, as in `ip daddr`.
@@ -183,28 +232,23 @@ impl<'a> Writer<'a> {
 
     fn op(&mut self, verb: &str, rest: impl std::fmt::Display, origin: Origin) {
         // `verb` is "add chain": the table stands between it and the name.
-        self.ops.push(Op { text: format!("{verb} {} {rest}", self.table()), origin });
+        self.ops.push(Op { text: format!("{verb} {} {rest}", self.table), origin });
     }
 
     fn rule(&mut self, chain: &str, rule: impl std::fmt::Display, origin: Origin) {
         self.op("add rule", format_args!("{chain} {rule}"), origin);
     }
 
-    /// Wants an element; it is sent unless the table holds it.
-    fn element(&mut self, set: &'static str, key: String, rest: String, origin: Origin) {
-        let place = (set, key);
-        if self.elements.contains_key(&place) {
-            // Several ports of a Service want its cluster IP, several Services the same endpoint.
-            return;
-        }
-        let (known, key) = (self.known.elements.get(&place), &place.1);
-        if known != Some(&rest) {
-            if known.is_some() {
-                self.op("delete element", format_args!("{set} {{ {key} }}"), origin.clone());
-            }
-            self.op("add element", format_args!("{set} {{ {key}{rest} }}"), origin);
-        }
-        self.elements.insert(place, rest);
+    /// Wants an element for the Service port `owner`; it is sent unless the table holds it.
+    fn element(
+        &mut self,
+        owner: &Arc<ServicePortName>,
+        set: &'static str,
+        key: String,
+        rest: String,
+        origin: Origin,
+    ) {
+        self.elements.want(owner, (set, key), Element { rest, origin });
     }
 
     /// Declares a chain empty.
@@ -213,36 +257,92 @@ impl<'a> Writer<'a> {
         self.op("flush chain", name, origin);
     }
 
-    /// Empties what nobody wants any more and closes the transaction.
-    fn finish(mut self, full: bool) -> Sync {
-        let gone = |purpose| Origin { service: None, endpoint: None, field: "", purpose };
+    /// Sends what differs among elements, empties what nobody wants any more, and closes the transaction.
+    fn finish(
+        mut self,
+        full: bool,
+        ports: BTreeMap<Arc<ServicePortName>, Option<Owned>>,
+        now: Instant,
+    ) -> Sync {
         let known = self.known;
-        let (chains, sets) = (std::mem::take(&mut self.chains), std::mem::take(&mut self.sets));
-        let elements = std::mem::take(&mut self.elements);
-        let emptied: BTreeSet<String> = known.chains.difference(&chains).cloned().collect();
-        for chain in &emptied {
-            self.op(
-                "flush chain",
-                chain,
-                gone("no Service port uses the chain any more; it is deleted later"),
-            );
+        let elements = std::mem::replace(&mut self.elements, Delta::new(false));
+        let mut wanted = BTreeSet::new();
+        let mut removed = Vec::new();
+        for found in known.elements.differences(&elements) {
+            let (set, key) = found.key;
+            let before = found.before.map(|e| &e.rest).or_else(|| known.found_elements.get(found.key));
+            match found.after {
+                Some(after) => {
+                    wanted.insert(found.key);
+                    if before == Some(&after.rest) {
+                        continue;
+                    }
+                    if before.is_some() {
+                        self.op("delete element", format_args!("{set} {{ {key} }}"), after.origin.clone());
+                    }
+                    let text = format!("{set} {{ {key}{} }}", after.rest);
+                    self.op("add element", text, after.origin.clone());
+                }
+                None => removed.push((*set, key.clone())),
+            }
         }
-        for set in known.sets.difference(&sets) {
-            self.op("delete set", set, gone("the endpoint no longer serves with affinity"));
+        if full {
+            let strange = known.found_elements.keys().filter(|key| !wanted.contains(key));
+            removed.extend(strange.cloned());
         }
-        for (set, key) in known.elements.keys().filter(|key| !elements.contains_key(*key)) {
-            let purpose = gone("no Service port wants the element any more");
-            self.op("delete element", format_args!("{set} {{ {key} }}"), purpose);
+        let emptied = self.retire(full, &ports, now);
+        for (set, key) in removed {
+            let origin = Origin::of_node("no Service port wants the element any more");
+            self.op("delete element", format_args!("{set} {{ {key} }}"), origin);
         }
-        let cleanup = known
-            .emptied
-            .difference(&chains)
-            .map(|chain| Op {
-                text: format!("delete chain {} {chain}", self.table()),
-                origin: gone("emptied by an earlier sync"),
-            })
-            .collect();
-        let after = Known { elements, chains, sets, emptied, found: BTreeSet::new() };
-        Sync { cleanup, ops: self.ops, full, after }
+        let due = |at: Instant| now.since(at) > EMPTIED_FOR;
+        let delete = |chain: &String| Op {
+            text: format!("delete chain {} {chain}", self.table),
+            origin: Origin::of_node("emptied by an earlier sync"),
+        };
+        let cleanup =
+            known.emptied.iter().filter(|(_, at)| due(**at)).map(|(chain, _)| delete(chain)).collect();
+        Sync { cleanup, ops: self.ops, full, elements, ports, emptied }
     }
+
+    /// Empties chains and deletes affinity sets that no port wants; returns the chains to delete later.
+    fn retire(
+        &mut self,
+        full: bool,
+        ports: &BTreeMap<Arc<ServicePortName>, Option<Owned>>,
+        now: Instant,
+    ) -> BTreeMap<String, Instant> {
+        let known = self.known;
+        let before = || ports.keys().filter_map(|name| known.ports.get(name));
+        let after = || ports.values().flatten();
+        let chains: BTreeSet<&String> = after().flat_map(|owned| &owned.chains).collect();
+        let sets: BTreeSet<&String> = after().flat_map(|owned| &owned.sets).collect();
+        let (found_sets, found_chains): (Vec<&String>, Vec<&String>) = known
+            .found_names
+            .iter()
+            .filter(|name| full && is_owned(name))
+            .partition(|n| n.starts_with("affinity-"));
+        let mut emptied: BTreeMap<String, Instant> = known
+            .emptied
+            .iter()
+            .filter(|(chain, at)| now.since(**at) <= EMPTIED_FOR && !chains.contains(chain))
+            .map(|(chain, at)| (chain.clone(), *at))
+            .collect();
+        let old: BTreeSet<&String> = before().flat_map(|owned| &owned.chains).chain(found_chains).collect();
+        for chain in old.difference(&chains) {
+            let origin = Origin::of_node("no Service port uses the chain any more; it is deleted later");
+            self.op("flush chain", chain, origin);
+            emptied.insert((**chain).clone(), now);
+        }
+        let old: BTreeSet<&String> = before().flat_map(|owned| &owned.sets).chain(found_sets).collect();
+        for set in old.difference(&sets) {
+            self.op("delete set", set, Origin::of_node("the endpoint no longer serves with affinity"));
+        }
+        emptied
+    }
+}
+
+/// Whether a name is that of an object of one Service port: those go on with the port.
+fn is_owned(name: &str) -> bool {
+    name.contains('/')
 }

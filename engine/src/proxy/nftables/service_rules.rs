@@ -1,44 +1,41 @@
 //! Elements, chains and rules of one Service port.
 
+use std::sync::Arc;
+
 use super::{Layout, Writer};
 use crate::proxy::topology::{Categories, categorize};
 use crate::proxy::{Endpoint, Origin, ServicePort, ServicePortName};
 
-/// Writes what one Service port needs. With `own_chains` false (nothing of it changed) its chains stay as they
-/// are in the kernel.
+/// Writes what one Service port needs.
 pub(super) fn write(
     out: &mut Writer<'_>,
-    name: &ServicePortName,
+    name: &Arc<ServicePortName>,
     port: &ServicePort,
     endpoints: &[Endpoint],
-    own_chains: bool,
 ) {
     let categories = categorize(endpoints, port, &out.config.locality());
-    let rules = PortRules { name, port, base: name.nft(), categories, layout: out.layout() };
+    let layout = out.layout();
+    let rules = PortRules { name, port, base: name.nft(), categories, layout };
     for (chain, _) in rules.endpoint_chains().into_iter().chain(rules.chains()) {
-        out.chains.insert(chain);
+        out.owned.chains.insert(chain);
     }
-    if rules.layout == Layout::EndpointMaps {
+    if layout == Layout::EndpointMaps {
         rules.hairpin(out);
     }
-    rules.affinity(out, own_chains);
-    if own_chains {
-        rules.declare_chains(out);
-    }
+    rules.affinity(out);
+    rules.declare_chains(out);
     rules.elements(out);
-    if own_chains {
-        if rules.layout == Layout::EndpointChains {
-            rules.masquerade_cluster_ip(out);
-        }
-        rules.external(out);
-        rules.firewall(out);
-        rules.balance(out);
-        rules.endpoints(out);
+    if layout == Layout::EndpointChains {
+        rules.masquerade_cluster_ip(out);
     }
+    rules.external(out);
+    rules.firewall(out);
+    rules.balance(out);
+    rules.endpoints(out);
 }
 
 struct PortRules<'a> {
-    name: &'a ServicePortName,
+    name: &'a Arc<ServicePortName>,
     port: &'a ServicePort,
     /// `HASH8-namespace/name/protocol/portname`.
     base: String,
@@ -57,7 +54,7 @@ enum Way {
 
 impl PortRules<'_> {
     fn origin(&self, field: &'static str, purpose: &'static str) -> Origin {
-        Origin { service: Some(self.name.clone()), endpoint: None, field, purpose }
+        Origin { service: Some(Arc::clone(self.name)), endpoint: None, field, purpose }
     }
 
     fn service_chain(&self) -> String {
@@ -150,26 +147,24 @@ impl PortRules<'_> {
                 endpoint: Some(endpoint.address()),
                 ..self.origin("endpoints[].addresses", purpose)
             };
-            out.element("hairpin-connections", key, String::new(), origin);
+            out.element(self.name, "hairpin-connections", key, String::new(), origin);
         }
     }
 
-    fn affinity(&self, out: &mut Writer<'_>, declare: bool) {
+    fn affinity(&self, out: &mut Writer<'_>) {
         let Some(seconds) = self.port.affinity_seconds else { return };
         for endpoint in &self.categories.reachable {
             let set = format!("affinity-{}", self.name.nft_endpoint(endpoint.ip, endpoint.port));
-            if declare {
-                let text = format!(
-                    "{set} {{ type {} ; flags dynamic,timeout ; timeout {seconds}s ; }}",
-                    out.addr_type()
-                );
-                let origin = Origin {
-                    endpoint: Some(endpoint.address()),
-                    ..self.origin("spec.sessionAffinity", "clients that used this endpoint lately")
-                };
-                out.op("add set", text, origin);
-            }
-            out.sets.insert(set);
+            let text = format!(
+                "{set} {{ type {} ; flags dynamic,timeout ; timeout {seconds}s ; }}",
+                out.addr_type()
+            );
+            let origin = Origin {
+                endpoint: Some(endpoint.address()),
+                ..self.origin("spec.sessionAffinity", "clients that used this endpoint lately")
+            };
+            out.op("add set", text, origin);
+            out.owned.sets.insert(set);
         }
     }
 
@@ -194,7 +189,7 @@ impl PortRules<'_> {
     fn elements(&self, out: &mut Writer<'_>) {
         let cluster_ip = self.port.cluster_ip;
         let origin = self.origin("spec.clusterIP", "a known cluster IP: its other ports are refused");
-        out.element("cluster-ips", cluster_ip.to_string(), String::new(), origin);
+        out.element(self.name, "cluster-ips", cluster_ip.to_string(), String::new(), origin);
         let key = |ip| format!("{ip} . {} . {}", self.port.protocol.name(), self.port.port);
         self.lead(
             out,
@@ -211,7 +206,13 @@ impl PortRules<'_> {
             if is_vip && self.uses_firewall_chain() {
                 let purpose = "only the given source ranges may use the load balancer";
                 let origin = self.origin("spec.loadBalancerSourceRanges", purpose);
-                out.element("firewall-ips", key(ip), format!(" : goto {}", self.firewall_chain()), origin);
+                out.element(
+                    self.name,
+                    "firewall-ips",
+                    key(ip),
+                    format!(" : goto {}", self.firewall_chain()),
+                    origin,
+                );
             }
         }
         if self.port.node_port != 0 {
@@ -267,7 +268,7 @@ impl PortRules<'_> {
                 "policy Local and no endpoint on this node: stay silent, another node may answer",
             ),
         };
-        out.element(set, key, rest, self.origin(field, purpose));
+        out.element(self.name, set, key, rest, self.origin(field, purpose));
     }
 
     /// Traffic to the cluster IP from outside the pod network must come back through this node.
