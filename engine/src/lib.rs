@@ -9,6 +9,7 @@
 //! | [`trace`] | what happened, as data |
 //! | [`conntrack`] | connection tracking and NAT mappings (`nf_conntrack`, `nf_nat`) |
 //! | [`netfilter`] | hook table, rules, the one evaluator, the registry of matches and targets |
+//! | [`ipvs`] | virtual services, schedulers, balanced connections (`ip_vs`) |
 //! | [`netns`] | one network namespace and the packet path through it |
 //! | [`text`] | the tools' own formats: parse, print, diagnostics |
 //! | [`cluster`] | Kubernetes objects |
@@ -22,6 +23,7 @@
 pub mod base;
 pub mod cluster;
 pub mod conntrack;
+pub mod ipvs;
 pub mod netfilter;
 pub mod netns;
 pub mod packet;

@@ -27,7 +27,7 @@ mod mangle;
 mod nat;
 mod nat_address;
 mod nat_range;
-mod quoted;
+pub(crate) mod quoted;
 mod table;
 mod track;
 mod udp;

@@ -8,8 +8,8 @@ use crate::packet::{Family, proto};
 
 /// Where things are in the quoted bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Quoted {
-    pub(super) tuple: Tuple,
+pub(crate) struct Quoted {
+    pub(crate) tuple: Tuple,
     family: Family,
     /// Start of the transport header.
     l4_at: usize,
@@ -17,7 +17,7 @@ pub(super) struct Quoted {
 
 impl Quoted {
     /// Reads the quoted packet; none when it is cut before its ports.
-    pub(super) fn parse(bytes: &[u8], family: Family) -> Option<Self> {
+    pub(crate) fn parse(bytes: &[u8], family: Family) -> Option<Self> {
         let (src, dst, number, l4_at) = match family {
             Family::V4 => ipv4(bytes)?,
             Family::V6 => ipv6(bytes)?,
@@ -28,7 +28,7 @@ impl Quoted {
 
     /// Rewrites source or destination to those of `target` (`nf_nat_ipv4_manip_pkt`,
     /// `nf_nat_ipv6_manip_pkt` on the inner header). False when the quote is too short to be rewritten.
-    pub(super) fn mangle(&self, bytes: &mut [u8], target: &Tuple, manip: Manip) -> bool {
+    pub(crate) fn mangle(&self, bytes: &mut [u8], target: &Tuple, manip: Manip) -> bool {
         let needed = match self.tuple.proto {
             proto::TCP | proto::UDP | proto::UDPLITE | proto::ICMP | proto::ICMPV6 | proto::SCTP => 8,
             _ => 0,

@@ -106,6 +106,18 @@ pub fn sent(netns: &Netns, sent: &Sent) -> String {
                 }
             }
             TraceKind::Nat { summary } => row("nat", summary),
+            TraceKind::Ipvs { summary, entry } => {
+                row("ipvs", summary);
+                if let Some(entry) = entry {
+                    row("", &format!("  {entry}"));
+                }
+            }
+            TraceKind::Schedule { scheduler, candidates, because } => {
+                row("ipvs", &format!("{scheduler}: {because}"));
+                for candidate in candidates {
+                    row("", &format!("  {}", candidate.line()));
+                }
+            }
             TraceKind::Route { summary } => row("route", summary),
             TraceKind::Note { text } => row("note", text),
             TraceKind::Emitted { dev, packet } => row("out", &format!("{dev}: {}", brief(packet))),

@@ -1,6 +1,8 @@
 //! What happened to a packet, as data. The path, the evaluator and conntrack write events; views, tests and
 //! the command line read them. Nothing here decides anything.
 
+use std::net::SocketAddr;
+
 use crate::base::{Hook, Instant, hook::Priority};
 use crate::packet::Packet;
 
@@ -121,6 +123,32 @@ pub struct Change {
     pub after: String,
 }
 
+/// A destination as an IPVS scheduler saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    pub server: SocketAddr,
+    pub weight: u32,
+    /// Connections before this one.
+    pub active: u32,
+    pub inactive: u32,
+    /// What it was judged by, or why it was passed over; none when the scheduler did not look at it.
+    pub score: Option<String>,
+    pub chosen: bool,
+}
+
+impl Candidate {
+    /// `= 10.0.0.1:80 weight 2, 1 active, 0 inactive: 257/2 = 128.50`; the equals sign marks the chosen one.
+    pub fn line(&self) -> String {
+        let mark = if self.chosen { '=' } else { ' ' };
+        let score = self.score.as_deref().unwrap_or("not looked at");
+        let (server, weight) = (self.server, self.weight);
+        format!(
+            "{mark} {server} weight {weight}, {} active, {} inactive: {score}",
+            self.active, self.inactive
+        )
+    }
+}
+
 /// Why a packet ended inside the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
@@ -155,6 +183,8 @@ pub enum DropReason {
     Fragment,
     /// More passes through the node than the engine follows.
     Loop,
+    /// IPVS: no destination, a removed one, or a connection that has to start over.
+    Ipvs,
     /// The node has nobody for this transport protocol.
     NoProtocol,
     /// Handed to something that is not emulated.
@@ -198,6 +228,10 @@ pub enum TraceKind {
     Conntrack { summary: String, entry: Option<String>, why: Vec<Check> },
     /// The mapping NAT chose, or that none was asked for.
     Nat { summary: String },
+    /// What IPVS decided, and the connection it speaks of.
+    Ipvs { summary: String, entry: Option<String> },
+    /// An IPVS scheduler was asked: every destination in the order of the kernel's list, the newest first.
+    Schedule { scheduler: &'static str, candidates: Vec<Candidate>, because: String },
     /// A routing decision.
     Route { summary: String },
     /// Something a reader should know: a log line, an assumption, a part that is not emulated.

@@ -8,7 +8,7 @@ use super::{Told, sentence};
 use crate::base::Hook;
 use crate::netfilter::Table;
 use crate::packet::Packet;
-use crate::trace::{Change, Disposition, Trace, TraceKind};
+use crate::trace::{Candidate, Change, Disposition, Trace, TraceKind};
 use crate::view::chain::RuleRef;
 use crate::view::packet::{ChangeView, EntryChangeView, EntryView, Field, PacketView};
 use crate::view::trace::{
@@ -112,6 +112,19 @@ impl<'a> Teller<'a> {
             TraceKind::Nat { summary } => {
                 self.summarise(summary);
                 self.step(StepKind::Conntrack, format!("NAT: {summary}."));
+            }
+            TraceKind::Ipvs { summary, entry } => {
+                let about = entry.as_ref().map_or(String::new(), |entry| format!(": {entry}"));
+                self.summarise(summary);
+                self.step(StepKind::Note, format!("IPVS: {summary}{about}."));
+            }
+            TraceKind::Schedule { scheduler, candidates, because } => {
+                let seen: Vec<String> = candidates.iter().map(Candidate::line).collect();
+                self.summarise(because);
+                self.step(
+                    StepKind::Note,
+                    format!("IPVS asks its scheduler {scheduler}: {because}. {}.", seen.join("; ")),
+                );
             }
             TraceKind::Route { summary } => self.route(at, summary),
             TraceKind::Note { text } => self.step(StepKind::Note, format!("{}.", sentence::capital(text))),

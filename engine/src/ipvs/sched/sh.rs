@@ -1,0 +1,63 @@
+//! `sh`: source hashing (`ip_vs_sh.c`).
+//!
+//! A table of 256 slots is filled with runs of `weight` slots a destination, over and over. A destination of weight
+//! zero keeps one slot, whose clients are refused: unless `sh-fallback` looks for them elsewhere.
+
+use super::hash::{fold, hash_32};
+use super::{List, SchedCx, SchedFlags};
+use crate::ipvs::dest::DestId;
+
+/// `CONFIG_IP_VS_SH_TAB_BITS`.
+const BITS: u32 = 8;
+pub(super) const SLOTS: u32 = 1 << BITS;
+
+#[derive(Clone, Debug, Default)]
+pub struct Sh {
+    /// Empty while there is no destination.
+    slots: Vec<DestId>,
+}
+
+impl Sh {
+    pub(super) fn assign(&mut self, list: List<'_>) {
+        self.slots.clear();
+        let mut run = list.iter().flat_map(|dest| (0..dest.weight.max(1)).map(|_| dest.id)).peekable();
+        if run.peek().is_none() {
+            return;
+        }
+        // Runs longer than the table are cut: collecting it whole is never needed.
+        let once: Vec<DestId> = run.take(SLOTS as usize).collect();
+        self.slots = once.iter().copied().cycle().take(SLOTS as usize).collect();
+    }
+
+    /// The table, for figures; empty without destinations.
+    pub fn slots(&self) -> &[DestId] {
+        &self.slots
+    }
+
+    pub(super) fn schedule(&mut self, cx: &mut SchedCx<'_>) -> Option<DestId> {
+        let port = if cx.flags.has(SchedFlags::PORT) { cx.client.sport } else { 0 };
+        let key = fold(cx.client.src).wrapping_add(u32::from(port));
+        let first = hash_32(key, BITS);
+        let slot_of = |slot: u32| self.slots.get(slot as usize).and_then(|id| cx.list.get(*id));
+        let dest = slot_of(first)?;
+        cx.why.score(dest.id, || format!("slot {first}"));
+        let hashed = if port == 0 { "source address" } else { "source address and port" };
+        cx.why.say(|| format!("the {hashed} hashes to slot {first} of {SLOTS}"));
+        if !cx.why.skips(dest) {
+            return Some(dest.id);
+        }
+        if !cx.flags.has(SchedFlags::FALLBACK) {
+            return None;
+        }
+        for offset in 0..SLOTS {
+            let slot = ((offset + first) % SLOTS + first) % SLOTS;
+            let dest = slot_of(slot)?;
+            if !cx.why.skips(dest) {
+                cx.why.score(dest.id, || format!("slot {slot}"));
+                cx.why.say(|| format!("slot {first} is not available; sh-fallback goes on to slot {slot}"));
+                return Some(dest.id);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,3 @@
+mod conns;
+mod laws;
+mod persist;
