@@ -6,6 +6,7 @@
 
 use std::io::{Read, Write};
 
+use chainwalk_engine::base::Fnv;
 use chainwalk_engine::view::{ProblemView, Severity};
 use data_encoding::BASE64URL_NOPAD;
 use flate2::Compression;
@@ -23,7 +24,7 @@ pub const LINK_LIMIT_CHARS: usize = 32_000;
 /// Writes the part of a link after `#/s/`.
 pub fn write(state: &SharedState) -> String {
     let body = print(state);
-    let text = format!("{MAGIC} {} {:016x}\n{body}", body.len(), fnv1a(body.as_bytes()));
+    let text = format!("{MAGIC} {} {:016x}\n{body}", body.len(), Fnv::of(body.as_bytes()));
     let mut deflate = DeflateEncoder::new(Vec::new(), Compression::best());
     // Writing into memory does not fail.
     let packed = deflate.write_all(text.as_bytes()).and_then(|()| deflate.finish()).unwrap_or_default();
@@ -64,7 +65,7 @@ pub fn read(link: &str) -> (Option<SharedState>, Vec<ProblemView>) {
         let message =
             format!("The link was cut: {} of {len} bytes arrived. What arrived was kept.", body.len());
         problems.push(problem(link, link.len(), &message, "Ask for the link again, copied whole."));
-    } else if words.next() != Some(&format!("{:016x}", fnv1a(body.as_bytes()))) {
+    } else if words.next() != Some(&format!("{:016x}", Fnv::of(body.as_bytes()))) {
         problems.push(problem(link, 0, "The link was changed on its way; what it says may be wrong.", ""));
     }
     (Some(parse(body)), problems)
@@ -201,13 +202,6 @@ fn take(body: &mut &str, len: &str) -> String {
     let (text, rest) = body.split_at(len);
     *body = rest.strip_prefix('\n').unwrap_or(rest);
     text.to_owned()
-}
-
-/// FNV-1a, 64 bits: notices damage, not malice.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod chain;
 mod run;
 
+use chainwalk_engine::base::Fnv;
 use serde::{Deserialize, Serialize};
 
 use crate::chi_square::ChiSquare;
@@ -83,16 +84,16 @@ pub struct Batches {
 impl Spread {
     /// Equal for equal runs. Only counts enter, so that builds whose last bit of a logarithm differs agree.
     pub fn digest(&self) -> String {
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut hash = Fnv::default();
         let counts = self.endpoints.iter().map(|endpoint| endpoint.observed);
         let numbers =
             counts.chain([self.unmatched, self.rules.min, self.rules.max, u64::from(self.batches.even)]);
         let words = numbers.map(|number| number.to_string()).chain(self.first.iter().cloned());
-        // FNV-1a, a separator after each word.
-        for byte in words.flat_map(|word| word.into_bytes().into_iter().chain([0])) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        for word in words {
+            hash.write(word.as_bytes());
+            hash.write(&[0]);
         }
-        format!("{hash:016x}")
+        format!("{:016x}", hash.finish())
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use super::Fnv;
+
 /// SplitMix64: 64 bits of state, passes BigCrush, four lines. Not for secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
@@ -16,12 +18,8 @@ impl Rng {
 
     /// The stream called `name` under `seed`. Same pair, same stream, in every build.
     pub fn named(seed: u64, name: &str) -> Self {
-        // FNV-1a over the name, then one SplitMix step to spread neighbouring seeds.
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for byte in name.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-        let mut rng = Self::new(seed ^ hash);
+        // One step more spreads neighbouring seeds.
+        let mut rng = Self::new(seed ^ Fnv::of(name.as_bytes()));
         Self::new(rng.next_u64())
     }
 

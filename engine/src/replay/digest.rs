@@ -4,34 +4,27 @@
 //! its walk is the same run.
 
 use super::report::PacketReport;
+use crate::base::Fnv;
 
-const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const PRIME: u64 = 0x0100_0000_01b3;
-
-struct Fnv(u64);
-
-impl Fnv {
-    fn add(&mut self, text: &str) {
-        // A byte that UTF-8 never contains parts the fields.
-        for byte in text.bytes().chain([0xff]) {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(PRIME);
-        }
-    }
+/// Adds a field and a byte that UTF-8 never contains.
+fn add(hash: &mut Fnv, field: &str) {
+    hash.write(field.as_bytes());
+    hash.write(&[0xff]);
 }
 
 pub(super) fn of(packets: &[PacketReport], show: &[(String, String)]) -> String {
-    let mut hash = Fnv(OFFSET);
+    let mut hash = Fnv::default();
     for packet in packets {
-        hash.add(packet.verdict);
-        hash.add(&packet.reason);
-        hash.add(packet.ctstate.unwrap_or(""));
-        hash.add(&packet.rules_evaluated.to_string());
-        hash.add(&serde_json::to_string(&packet.emitted).unwrap_or_default());
-        hash.add(&serde_json::to_string(&packet.alternatives).unwrap_or_default());
+        add(&mut hash, packet.verdict);
+        add(&mut hash, &packet.reason);
+        add(&mut hash, packet.ctstate.unwrap_or(""));
+        add(&mut hash, &packet.rules_evaluated.to_string());
+        add(&mut hash, &serde_json::to_string(&packet.emitted).unwrap_or_default());
+        add(&mut hash, &serde_json::to_string(&packet.alternatives).unwrap_or_default());
     }
     for (command, text) in show {
-        hash.add(command);
-        hash.add(text);
+        add(&mut hash, command);
+        add(&mut hash, text);
     }
-    format!("{:016x}", hash.0)
+    format!("{:016x}", hash.finish())
 }
