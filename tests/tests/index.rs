@@ -32,6 +32,15 @@ impl Fib for NoRoutes {
     fn device_name(&self, _: DevId) -> &str {
         "eth0"
     }
+    fn unicast_device(&self, _: IpAddr, _: Option<DevId>) -> Option<DevId> {
+        None
+    }
+    fn device_mac(&self, _: DevId) -> Option<[u8; 6]> {
+        None
+    }
+    fn is_loopback(&self, _: DevId) -> bool {
+        false
+    }
 }
 
 /// A number below `bound`.

@@ -69,6 +69,8 @@ pub struct Entry {
     pub status: Status,
     pub zone: u16,
     pub mark: u32,
+    /// Label bits (`nf_conn_labels`).
+    pub labels: u128,
     /// When it expires; meaningless while unconfirmed, when `timeout` counts.
     pub expires: Instant,
     /// The timeout set last; it starts to run at confirm.

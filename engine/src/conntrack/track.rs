@@ -202,6 +202,7 @@ impl Conntrack {
             status: Status::default(),
             zone,
             mark: 0,
+            labels: 0,
             expires: Instant::ZERO,
             timeout: Duration::ZERO,
             created: now,

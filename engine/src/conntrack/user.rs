@@ -65,6 +65,7 @@ impl Conntrack {
             status,
             zone: new.zone,
             mark: new.mark,
+            labels: 0,
             expires: now + new.timeout,
             timeout: new.timeout,
             created: now,

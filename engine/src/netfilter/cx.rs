@@ -52,6 +52,14 @@ pub trait Fib {
     fn path_mtu(&self, to: IpAddr) -> u32;
 
     fn device_name(&self, dev: DevId) -> &str;
+
+    /// Device that a unicast route to `to` leaves through, for `fib`: with `dev`, only if it is that one. None for
+    /// the node's own addresses.
+    fn unicast_device(&self, to: IpAddr, dev: Option<DevId>) -> Option<DevId>;
+
+    fn device_mac(&self, dev: DevId) -> Option<[u8; 6]>;
+
+    fn is_loopback(&self, dev: DevId) -> bool;
 }
 
 /// Context of an evaluation at one hook.

@@ -16,6 +16,8 @@ pub enum HookUser {
     Nat,
     /// `nf_confirm`.
     Confirm,
+    /// A base chain of nftables, other than of type nat: its table's number in traces and its position in it.
+    Nft { table: u16, chain: u32 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,11 @@ impl HookTable {
         }
         let at = users.partition_point(|r| r.priority < new.priority);
         users.insert(at, new);
+    }
+
+    /// Whether nobody registered for `hook` and `family`.
+    pub fn is_empty(&self, hook: Hook, family: Family) -> bool {
+        self.users(hook, family).is_empty()
     }
 
     /// The users of `hook` for `family`, in the order they run.

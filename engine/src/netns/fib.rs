@@ -60,6 +60,19 @@ impl Fib for Inet {
         own.or_else(|| Some(self.device(route?.dev?).mtu)).unwrap_or(super::device::MTU_DEFAULT)
     }
 
+    fn unicast_device(&self, to: IpAddr, dev: Option<DevId>) -> Option<DevId> {
+        let found = self.lookup(to, None).filter(|r| r.kind == RouteKind::Unicast)?.dev;
+        found.filter(|found| dev.is_none_or(|dev| dev == *found))
+    }
+
+    fn device_mac(&self, dev: DevId) -> Option<[u8; 6]> {
+        self.device(dev).mac
+    }
+
+    fn is_loopback(&self, dev: DevId) -> bool {
+        self.device(dev).is_loopback()
+    }
+
     fn device_name(&self, dev: DevId) -> &str {
         &self.device(dev).name
     }

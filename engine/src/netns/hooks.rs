@@ -1,11 +1,16 @@
 //! Running the users of one hook, in the order of the hook table.
 
+use std::net::IpAddr;
+use std::sync::Arc;
+
 use super::Netns;
 use super::path::{End, Run};
 use crate::base::Hook;
 use crate::conntrack::{CtCx, CtVerdict, Direction, Manip};
 use crate::netfilter::hook::Registration;
-use crate::netfilter::{Cx, DevRef, Fib, HookUser, TableName, Verdict, eval};
+use crate::netfilter::nft::ChainKind;
+use crate::netfilter::nft::eval::TABLE_BASE;
+use crate::netfilter::{Cx, DevRef, Fib, HookUser, TableName, Verdict, eval, nft};
 use crate::packet::{CtInfo, DevId, Skb};
 use crate::trace::{Disposition, DropReason, TraceKind};
 
@@ -54,11 +59,15 @@ impl Netns {
                 let verdict = self.ct.confirm(&mut CtCx { hook, now: self.now, trace: run.trace }, skb);
                 ended(verdict)
             }
+            HookUser::Nft { table, chain } => {
+                function(run, &|| self.nft_title(table));
+                self.nft_chain(run, hook, (table, chain), devices, skb)
+            }
             HookUser::Table(number) => {
                 function(run, &|| self.table_title(number));
                 let before = (skb.packet.ip.src, skb.packet.ip.dst, skb.packet.ip.tos, skb.mark);
                 let verdict = self.table(run, number, hook, devices, skb);
-                self.conclude(run, verdict, hook, number, skb)?;
+                self.conclude(run, verdict, &|this| this.table_place(number, hook), skb)?;
                 let after = (skb.packet.ip.src, skb.packet.ip.dst, skb.packet.ip.tos, skb.mark);
                 let mangle = self.tables.loaded[usize::from(number)].table.name == TableName::Mangle;
                 if hook == Hook::Output && mangle && before != after {
@@ -71,6 +80,75 @@ impl Netns {
                 self.nat(run, hook, devices, skb)
             }
         }
+    }
+
+    fn table_place(&self, number: u16, hook: Hook) -> String {
+        let table = &self.tables.loaded[usize::from(number)].table;
+        format!("{} {}", table.name.name(), hook.chain())
+    }
+
+    fn nft_title(&self, number: u16) -> String {
+        let table = self.nft_table(number);
+        table.map_or_else(|| "nft".to_owned(), |t| format!("nft {} {}", t.family.name(), t.name))
+    }
+
+    fn nft_place(&self, number: u16, chain: u32) -> String {
+        let Some(table) = self.nft_table(number) else { return String::new() };
+        let chain = table.chains.get_index(chain as usize).map_or("", |(name, _)| name);
+        format!("{} {} {chain}", table.family.name(), table.name)
+    }
+
+    /// A base chain of nftables at its hook.
+    fn nft_chain(
+        &mut self,
+        run: &mut Run<'_>,
+        hook: Hook,
+        (number, chain): (u16, u32),
+        devices: (Option<DevId>, Option<DevId>),
+        skb: &mut Skb,
+    ) -> Result<(), End> {
+        let kind = self.nft_table(number).and_then(|t| {
+            let (_, chain) = t.chains.get_index(chain as usize)?;
+            Some(chain.base.as_ref()?.kind)
+        });
+        let before = routed_by(skb);
+        let verdict = self.nft_verdict(run, hook, (number, chain), devices, skb);
+        self.conclude(run, verdict, &|this| this.nft_place(number, chain), skb)?;
+        // `nf_route_table_hook4`, `..._hook6`.
+        if hook == Hook::Output && kind == Some(ChainKind::Route) && before != routed_by(skb) {
+            self.reroute(run, skb)?;
+        }
+        Ok(())
+    }
+
+    fn nft_verdict(
+        &mut self,
+        run: &mut Run<'_>,
+        hook: Hook,
+        (number, chain): (u16, u32),
+        (indev, outdev): (Option<DevId>, Option<DevId>),
+        skb: &mut Skb,
+    ) -> Verdict {
+        let at = usize::from(number - TABLE_BASE);
+        let ruleset = &mut self.tables.nft.ruleset;
+        let Some(table) = ruleset.tables.get(at).map(Arc::clone) else { return Verdict::Accept };
+        let inet = &self.inet;
+        let named = |id: DevId| DevRef { id, name: inet.device_name(id) };
+        let mut cx = Cx {
+            hook,
+            family: skb.family(),
+            indev: indev.map(named),
+            outdev: outdev.map(named),
+            now: self.now,
+            epoch_secs: self.epoch_secs,
+            kernel: inet.kernel,
+            fib: inet,
+            ct: &mut self.ct,
+            shared: &mut self.shared,
+            assume: run.assume,
+            trace: run.trace,
+        };
+        nft::eval::run(&table, number, chain, &mut ruleset.state, &mut cx, skb)
     }
 
     fn table_title(&self, number: u16) -> String {
@@ -112,14 +190,9 @@ impl Netns {
         &mut self,
         run: &mut Run<'_>,
         verdict: Verdict,
-        hook: Hook,
-        number: u16,
+        place: &dyn Fn(&Self) -> String,
         skb: &mut Skb,
     ) -> Result<(), End> {
-        let place = || {
-            let table = &self.tables.loaded[usize::from(number)].table;
-            format!("{} {}", table.name.name(), hook.chain())
-        };
         match verdict {
             Verdict::Accept => Ok(()),
             Verdict::Drop(reason) => {
@@ -130,12 +203,12 @@ impl Netns {
                     _ => "dropped",
                 };
                 let because =
-                    if run.trace.on() { format!("{why} of {}", place()).into() } else { why.into() };
+                    if run.trace.on() { format!("{why} of {}", place(self)).into() } else { why.into() };
                 Err(End { disposition: Disposition::Dropped(reason), because })
             }
             Verdict::Reject(with) => {
                 let because = if run.trace.on() {
-                    format!("rejected by a rule of {}", place()).into()
+                    format!("rejected by a rule of {}", place(self)).into()
                 } else {
                     "rejected by a rule".into()
                 };
@@ -199,11 +272,20 @@ impl Netns {
         devices: (Option<DevId>, Option<DevId>),
         skb: &mut Skb,
     ) -> Result<(), End> {
-        let family = skb.family() as usize;
+        let family = skb.family();
         for at in 0.. {
-            let Some(&number) = self.tables.nat[family].get(at) else { break };
-            let verdict = self.table(run, number, hook, devices, skb);
-            self.conclude(run, verdict, hook, number, skb)?;
+            let Some(user) = self.tables.nat.users(hook, family).get(at).map(|r| r.user) else { break };
+            match user {
+                HookUser::Table(number) => {
+                    let verdict = self.table(run, number, hook, devices, skb);
+                    self.conclude(run, verdict, &|this| this.table_place(number, hook), skb)?;
+                }
+                HookUser::Nft { table, chain } => {
+                    let verdict = self.nft_verdict(run, hook, (table, chain), devices, skb);
+                    self.conclude(run, verdict, &|this| this.nft_place(table, chain), skb)?;
+                }
+                HookUser::Defrag | HookUser::Conntrack | HookUser::Nat | HookUser::Confirm => {}
+            }
             if !self.ct.nat_pending(skb, manip) {
                 return Ok(());
             }
@@ -211,6 +293,15 @@ impl Netns {
         let verdict =
             self.ct.nat_null_binding(&mut CtCx { hook, now: self.now, trace: run.trace }, skb, manip);
         ended(verdict)
+    }
+}
+
+/// What a route may depend on: addresses, mark, TOS; for IPv6 hop limit and flow label instead.
+fn routed_by(skb: &Skb) -> (IpAddr, IpAddr, u32, u8, u32) {
+    let ip = &skb.packet.ip;
+    match ip.src {
+        IpAddr::V4(_) => (ip.src, ip.dst, skb.mark, ip.tos, 0),
+        IpAddr::V6(_) => (ip.src, ip.dst, skb.mark, ip.ttl, ip.flow_label),
     }
 }
 

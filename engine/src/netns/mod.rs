@@ -14,6 +14,7 @@ mod decide;
 mod defrag;
 mod fib;
 mod hooks;
+mod nft;
 mod path;
 mod ratelimit;
 mod reject;

@@ -1,7 +1,9 @@
-//! The tables of a namespace: loading them, and what their rules switch on.
+//! The tables of a namespace: loading them, and what their rules switch on. Those of nftables are in `nft`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use super::nft::NftTables;
 
 use super::Netns;
 use crate::base::Hook;
@@ -23,22 +25,34 @@ pub struct LoadedTable {
     /// IP sets that rules refer to, and how often.
     sets: BTreeMap<Box<str>, u32>,
     tracks: bool,
+    /// When it was first registered, among all tables and chains.
+    since: u64,
 }
 
 /// All tables, in the order they were first loaded: that of registration.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
     pub(super) loaded: Vec<LoadedTable>,
-    /// The private list of the nat dispatcher, by family.
-    pub(super) nat: [Vec<u16>; 2],
+    pub(super) nft: NftTables,
+    /// The private list of the nat dispatcher: its entries are ordered among themselves only.
+    pub(super) nat: HookTable,
     pub(super) uncertain: bool,
+    /// Number of the next registration.
+    next_since: u64,
+}
+
+impl Tables {
+    pub(super) fn take_since(&mut self) -> u64 {
+        self.next_since += 1;
+        self.next_since
+    }
 }
 
 impl Netns {
     /// Loads a sealed table, replacing the one of the same flavour, family and name, which keeps its place among
     /// the hook's users. `state` holds its counters.
     pub fn load(&mut self, table: Table, state: TableState) {
-        let new = LoadedTable {
+        let mut new = LoadedTable {
             uncertain: table.chains.iter().flat_map(|c| &c.rules).any(|rule| {
                 rule.matches.iter().any(|b| matches!(b.m, Match::NotEmulated(_)))
                     || matches!(rule.target, Target::Ext(TargetExt::NotEmulated(_)))
@@ -47,6 +61,7 @@ impl Netns {
             tracks: needs_conntrack(&table),
             table: Arc::new(table),
             state,
+            since: 0,
         };
         // xt_connbytes.c: "Forcing CT accounting to be enabled".
         if new
@@ -62,8 +77,15 @@ impl Netns {
         let loaded = Arc::clone(&new.table);
         match self.find(new.table.flavour, new.table.family, new.table.name) {
             // The kernel swaps the rules of a registered table, so it keeps its place.
-            Some(at) => self.tables.loaded[usize::from(at)] = new,
-            None => self.tables.loaded.push(new),
+            Some(at) => {
+                let old = &mut self.tables.loaded[usize::from(at)];
+                new.since = old.since;
+                *old = new;
+            }
+            None => {
+                new.since = self.tables.take_since();
+                self.tables.loaded.push(new);
+            }
         }
         self.shared.follow(&loaded, self.tables.loaded.iter().map(|t| &*t.table));
         self.register_hooks();
@@ -103,31 +125,40 @@ impl Netns {
 
     /// Whether connections of a family are tracked.
     pub fn tracks(&self, family: Family) -> bool {
-        self.tables.loaded.iter().any(|t| t.table.family == family && t.tracks)
+        self.tables.nft.tracks(family)
+            || self.tables.loaded.iter().any(|t| t.table.family == family && t.tracks)
     }
 
-    /// Registers everyone anew (`nf_register_net_hooks` by the tables, `nf_ct_netns_get` by the rules).
-    fn register_hooks(&mut self) {
-        let mut hooks = HookTable::default();
-        self.tables.nat = [Vec::new(), Vec::new()];
-        self.tables.uncertain = self.tables.loaded.iter().any(|t| t.uncertain);
+    /// Registers everyone anew (`nf_register_net_hooks` by the tables and chains, `nf_ct_netns_get` by the rules).
+    pub(super) fn register_hooks(&mut self) {
+        self.tables.uncertain = self.tables.nft.uncertain() || self.tables.loaded.iter().any(|t| t.uncertain);
+        let mut wanted: Vec<(u64, bool, Registration)> = Vec::new();
         for (at, loaded) in self.tables.loaded.iter().enumerate() {
             let table = &loaded.table;
-            let user = match table.name {
-                TableName::Nat => {
-                    // The dispatcher's list is ordered as hooks are: the newest first.
-                    self.tables.nat[table.family as usize].insert(0, at as u16);
-                    HookUser::Nat
-                }
-                TableName::Raw | TableName::Mangle | TableName::Filter | TableName::Security => {
-                    HookUser::Table(at as u16)
-                }
-            };
             for base in table.chains.iter().filter_map(|c| c.base.as_ref()) {
                 let priority = table.name.priority(base.hook);
-                hooks.register(Registration { hook: base.hook, family: table.family, priority, user });
+                let user = HookUser::Table(at as u16);
+                let new = Registration { hook: base.hook, family: table.family, priority, user };
+                wanted.push((loaded.since, table.name == TableName::Nat, new));
             }
         }
+        self.tables.nft.registrations(&mut wanted);
+        wanted.sort_by_key(|(since, ..)| *since);
+        let mut hooks = HookTable::default();
+        let mut nat = HookTable::default();
+        for (_, is_nat, new) in wanted {
+            if !is_nat {
+                hooks.register(new);
+                continue;
+            }
+            nat.register(new);
+            // The first of a family brings the dispatcher, at all its hooks (`nf_nat_register_fn`).
+            for &hook in TableName::Nat.hooks() {
+                let priority = TableName::Nat.priority(hook);
+                hooks.register(Registration { hook, priority, user: HookUser::Nat, ..new });
+            }
+        }
+        self.tables.nat = nat;
         for family in [Family::V4, Family::V6] {
             let tracks = self.tracks(family);
             self.ct.set_enabled(family, tracks);

@@ -149,7 +149,7 @@ pub fn sent(netns: &Netns, sent: &Sent) -> String {
     out
 }
 
-fn named(netns: &Netns, table: u16, chain: u32) -> (&'static str, String) {
+fn named(netns: &Netns, table: u16, chain: u32) -> (String, String) {
     walk::place(netns, crate::trace::RuleRef { table, chain, index: 0 })
 }
 

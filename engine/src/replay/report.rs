@@ -62,7 +62,8 @@ pub struct AlternativeReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WalkEntry {
     pub hook: &'static str,
-    pub table: &'static str,
+    /// `filter`; of nftables with its family: `inet filter`.
+    pub table: String,
     pub chain: String,
     /// From 1, as `iptables -L --line-numbers` counts.
     pub rule: u32,
@@ -77,7 +78,7 @@ pub struct WalkEntry {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WhyEntry {
     #[serde(rename = "match")]
-    pub field: &'static str,
+    pub field: String,
     pub have: String,
     pub want: String,
     pub pass: bool,

@@ -17,7 +17,7 @@ pub(super) fn entries(netns: &Netns, trace: &Trace, options: &Options) -> Vec<Wa
             TraceKind::Rule { rule, matched, checks, verdict } if options.all || *matched != Some(false) => {
                 let (table, chain) = place(netns, *rule);
                 let why = checks.iter().filter(|_| options.why).map(|check| WhyEntry {
-                    field: check.field,
+                    field: check.field.to_string(),
                     have: check.have.clone(),
                     want: check.want.clone(),
                     pass: check.pass,
@@ -39,13 +39,17 @@ pub(super) fn entries(netns: &Netns, trace: &Trace, options: &Options) -> Vec<Wa
 }
 
 /// Table and chain of a rule, by name.
-pub(super) fn place(netns: &Netns, rule: RuleRef) -> (&'static str, String) {
+pub(super) fn place(netns: &Netns, rule: RuleRef) -> (String, String) {
+    if let Some(table) = netns.nft_table(rule.table) {
+        let chain = table.chains.get_index(rule.chain as usize).map(|(name, _)| name.to_string());
+        return (format!("{} {}", table.family.name(), table.name), chain.unwrap_or_default());
+    }
     match netns.tables().get(usize::from(rule.table)) {
         Some(loaded) => (
-            loaded.table.name.name(),
+            loaded.table.name.name().to_owned(),
             loaded.table.chains.get(rule.chain as usize).map_or(String::new(), |c| c.name.to_string()),
         ),
-        None => ("", String::new()),
+        None => (String::new(), String::new()),
     }
 }
 

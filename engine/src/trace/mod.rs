@@ -1,6 +1,7 @@
 //! What happened to a packet, as data. The path, the evaluator and conntrack write events; views, tests and
 //! the command line read them. Nothing here decides anything.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use crate::base::{Hook, Instant, hook::Priority};
@@ -57,8 +58,8 @@ pub struct TraceEvent {
 /// One test inside a rule: the packet's value beside the wanted one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What is compared, in the option's own words: `-d`, `--dport`, `--ctstate`.
-    pub field: &'static str,
+    /// What is compared, in the rule's own words: `-d`, `--dport`, `--ctstate`, `ip daddr`.
+    pub field: Cow<'static, str>,
     /// The packet's value.
     pub have: String,
     /// The rule's value, with `!` when negated.
@@ -91,7 +92,7 @@ impl Why {
         want: impl FnOnce() -> String,
     ) -> bool {
         if self.on {
-            self.checks.push(Check { field, have: have(), want: want(), pass });
+            self.checks.push(Check { field: field.into(), have: have(), want: want(), pass });
         }
         pass
     }

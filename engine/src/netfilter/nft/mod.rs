@@ -15,10 +15,12 @@
 //! | `object` | named counters, quotas, limits and what the kernel keeps beside them |
 //! | `table` | tables, chains, rules |
 //! | `state` | what evaluation changes: counters, buckets, elements of dynamic sets |
+//! | `eval` | what a packet meets in a base chain |
 //!
 //! The program (tables, chains, rules) is shared between copies of a namespace; everything a packet may change lives in
 //! [`NftState`], found by [`Slot`] and [`SetId`].
 
+pub mod eval;
 pub mod expr;
 pub mod field;
 pub mod object;
@@ -35,7 +37,7 @@ pub use expr::{
 pub use field::{FieldSpec, Proto};
 pub use object::{Object, ObjectKind};
 pub use set::{AnonymousSet, Data, Element, Elements, Key, Set, SetData, SetFlags, Span};
-pub use state::{NftState, SetId, Slot, StmtState};
+pub use state::{CountedConnection, NftState, SetId, Slot, StmtState};
 pub use stmt::{
     Limit, LimitUnit, Log, LogLevel, MatchOp, Nat, NatKind, Queue, Quota, RejectWith, SetOp, Statement,
     Verdict,

@@ -109,30 +109,57 @@ impl Elements {
     /// The element that holds `values` at `now`: an equal key, an interval around them, the catch-all. Of intervals that
     /// overlap in a concatenation the first that was added.
     pub fn find(&self, values: &[u128], now: Instant) -> Option<&Element> {
-        let alive = |e: &&Element| e.expires.is_none_or(|at| at > now);
-        let exact: Key = values.iter().copied().map(Span::one).collect();
-        if let Some(found) = self.by_key.get(&exact).filter(alive) {
-            return Some(found);
+        self.find_in(values, now, true)
+    }
+
+    /// As [`Self::find`]; without `intervals` every key is a single value, and none needs to be searched for.
+    pub fn find_in(&self, values: &[u128], now: Instant, intervals: bool) -> Option<&Element> {
+        match self.place(values, now, intervals) {
+            Some(key) => self.by_key.get(&key),
+            None => self.catch_all.as_ref().filter(|e| is_alive(e, now)),
         }
-        let found = match values {
+    }
+
+    /// The element that [`Self::find_in`] finds, to change what it remembers.
+    pub fn find_in_mut(&mut self, values: &[u128], now: Instant, intervals: bool) -> Option<&mut Element> {
+        match self.place(values, now, intervals) {
+            Some(key) => self.by_key.get_mut(&key),
+            None => self.catch_all.as_mut().filter(|e| is_alive(e, now)),
+        }
+    }
+
+    /// Key of the element, other than the catch-all, that holds `values`.
+    fn place(&self, values: &[u128], now: Instant, intervals: bool) -> Option<Key> {
+        let exact: Key = values.iter().copied().map(Span::one).collect();
+        if self.by_key.get(&exact).is_some_and(|e| is_alive(e, now)) {
+            return Some(exact);
+        }
+        if !intervals {
+            return None;
+        }
+        match values {
             // Intervals of one field do not overlap: only the last that begins at or before can hold the value.
             [value] => {
                 let up_to: Key = [Span { low: *value, high: u128::MAX }].into();
-                let last = self.by_key.range(..=up_to).next_back();
-                last.filter(|(key, _)| key[0].contains(*value)).map(|(_, e)| e).filter(alive)
+                let (key, element) = self.by_key.range(..=up_to).next_back()?;
+                (key[0].contains(*value) && is_alive(element, now)).then(|| key.clone())
             }
             _ => self
                 .by_key
                 .iter()
-                .filter(|(key, _)| {
-                    key.len() == values.len() && key.iter().zip(values).all(|(s, v)| s.contains(*v))
+                .filter(|(key, element)| {
+                    key.len() == values.len()
+                        && key.iter().zip(values).all(|(s, v)| s.contains(*v))
+                        && is_alive(element, now)
                 })
-                .map(|(_, e)| e)
-                .filter(alive)
-                .min_by_key(|e| e.sequence),
-        };
-        found.or(self.catch_all.as_ref().filter(alive))
+                .min_by_key(|(_, e)| e.sequence)
+                .map(|(key, _)| key.clone()),
+        }
     }
+}
+
+fn is_alive(element: &Element, now: Instant) -> bool {
+    element.expires.is_none_or(|at| at > now)
 }
 
 /// `{ ... }` inside a rule: its elements never change.

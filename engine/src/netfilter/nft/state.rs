@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::set::Elements;
 use crate::base::{Instant, Rng};
+use crate::conntrack::Tuple;
 use crate::netfilter::Counters;
 
 /// Where a stateful statement, expression or object of the program keeps its state.
@@ -13,6 +14,15 @@ pub struct Slot(pub u32);
 /// Where a named set keeps its elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SetId(pub u32);
+
+/// A connection that `ct count` counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedConnection {
+    /// Its original tuple.
+    pub tuple: Tuple,
+    pub zone: u16,
+    pub added: Instant,
+}
 
 /// What one stateful thing remembers.
 #[derive(Clone, Debug, Default)]
@@ -32,8 +42,8 @@ pub enum StmtState {
     },
     /// `numgen random`: the stream of draws. Made at its first draw from the seed and the slot.
     Random(Option<Rng>),
-    /// `ct count`: the connections counted, as original tuples.
-    CtCount(Vec<crate::conntrack::Tuple>),
+    /// `ct count`: the connections counted.
+    CtCount(Vec<CountedConnection>),
     /// When it was last reached.
     Last(Option<Instant>),
 }

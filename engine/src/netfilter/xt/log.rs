@@ -5,7 +5,7 @@ use crate::trace::TraceKind;
 
 mod line;
 
-pub(super) use line::packet_line;
+pub(in crate::netfilter) use line::packet_line;
 
 /// `XT_LOG_*`, in the order they are printed.
 const FLAGS: [(&str, u8); 5] = [

@@ -85,6 +85,7 @@ pub use ext::{
     Refusal, TargetExt as TargetRules, Values,
 };
 pub use hashlimit::Tables as HashlimitTables;
+pub(in crate::netfilter) use log::packet_line;
 pub use names::{protocol_by_name, protocol_name, service_by_name};
 pub use not_emulated::NotEmulated;
 pub use ports::PortTest;

@@ -104,8 +104,8 @@ fn check_view(check: &Check) -> CheckView {
     let value = |text: &str| if check.field == "-p" { protocol(text) } else { text.to_owned() };
     let (have, want) = (value(&check.have), value(&check.want));
     CheckView {
-        text: option(check.field, &want),
-        field: field_name(check.field).to_owned(),
+        text: option(&check.field, &want),
+        field: field_name(&check.field).to_owned(),
         have,
         want,
         pass: Some(check.pass),

@@ -12,7 +12,7 @@ const IP_OPTIONS: u8 = 0x04;
 const UID: u8 = 0x08;
 
 /// The line, without level and time.
-pub(in crate::netfilter::xt) fn packet_line(cx: &Cx<'_>, skb: &Skb, prefix: &str, flags: u8) -> String {
+pub(in crate::netfilter) fn packet_line(cx: &Cx<'_>, skb: &Skb, prefix: &str, flags: u8) -> String {
     let name = |dev: Option<crate::netfilter::DevRef<'_>>| dev.map_or(String::new(), |d| d.name.to_owned());
     let mut out = format!("{prefix}IN={} OUT={} ", name(cx.indev), name(cx.outdev));
     if cx.indev.is_some() {
