@@ -73,8 +73,11 @@ fn base(kind: ChainKind, hook: Hook, priority: i32, policy: Policy) -> Option<Ba
     Some(Base { kind, hook, priority: Priority(priority), policy, devices: Vec::new(), offload: false })
 }
 
-/// A table `ip t` with these chains, each with its rules.
-fn ruleset(chains: Vec<(&str, Option<Base>, Vec<Vec<Statement>>)>) -> Ruleset {
+/// A chain's name, what makes it a base chain, its rules.
+type ChainSpec<'a> = (&'a str, Option<Base>, Vec<Vec<Statement>>);
+
+/// A table `ip t` with these chains.
+fn ruleset(chains: Vec<ChainSpec<'_>>) -> Ruleset {
     let mut ruleset = Ruleset::default();
     let mut table = Table::new(crate::netfilter::nft::TableFamily::Ip, "t".into(), 1);
     for (name, base, rules) in chains {
