@@ -3,6 +3,8 @@
 //! Kinds other than those below are named in a note and left out; unknown fields are tolerated, as the API
 //! server's clients do; wrong ones are reported with line and column.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_saphyr::Error;
 
@@ -70,7 +72,46 @@ pub fn parse(text: &str) -> Result<Objects, ManifestError> {
     Ok(objects)
 }
 
+/// Reads a text again and again, as a person edits it: only documents that changed are parsed anew.
+#[derive(Clone, Debug, Default)]
+pub struct Reader {
+    /// What each document of the last text said.
+    known: BTreeMap<String, Objects>,
+}
+
+impl Reader {
+    /// As [`parse`].
+    ///
+    /// # Errors
+    /// The first mistake, with its place in the whole text.
+    pub fn read(&mut self, text: &str) -> Result<Objects, ManifestError> {
+        if text.len() > MANIFEST_BYTES_MAX {
+            return parse(text);
+        }
+        let mut known = BTreeMap::new();
+        let mut all = Objects::default();
+        for (first_line, document) in documents(text) {
+            let read = match self.known.get(document) {
+                Some(objects) => objects.clone(),
+                None => parse(document)
+                    .map_err(|error| ManifestError { line: error.line + first_line - 1, ..error })?,
+            };
+            all.extend(&read);
+            known.insert(document.to_owned(), read);
+        }
+        self.known = known;
+        Ok(all)
+    }
+}
+
 impl Objects {
+    fn extend(&mut self, more: &Self) {
+        self.services.extend_from_slice(&more.services);
+        self.slices.extend_from_slice(&more.slices);
+        self.nodes.extend_from_slice(&more.nodes);
+        more.ignored.iter().for_each(|kind| self.ignore(kind));
+    }
+
     fn add(&mut self, kind: &str, item: Item) {
         let mut metadata = item.metadata;
         if metadata.namespace.is_empty() && kind != "Node" {
@@ -203,6 +244,20 @@ spec:
     fn json_is_read() {
         let text = r#"{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"clusterIP": "10.96.0.1"}}"#;
         assert_eq!(parse(text).expect("JSON is YAML").services[0].spec.cluster_ip, "10.96.0.1");
+    }
+
+    #[test]
+    fn a_reader_gives_what_a_fresh_one_gives() {
+        let mut reader = Reader::default();
+        let two = format!("{WEB}---\n{}", WEB.replace("web", "api"));
+        for text in
+            [two.clone(), WEB.to_owned(), two.replace("port: 80", "port: 81"), String::new(), two.clone()]
+        {
+            assert_eq!(reader.read(&text), parse(&text));
+        }
+        let wrong = two.replacen("name: api", "name: [", 1);
+        assert_eq!(reader.read(&wrong), parse(&wrong));
+        assert_eq!(reader.read(&two), parse(&two));
     }
 
     #[track_caller]

@@ -1,5 +1,7 @@
 //! What the cluster knows: Kubernetes objects, as the API serves them.
 
 #[cfg(feature = "manifest")]
+pub mod crowd;
+#[cfg(feature = "manifest")]
 pub mod manifest;
 pub mod objects;

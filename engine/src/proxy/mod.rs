@@ -12,6 +12,8 @@ pub mod iptables;
 pub mod ipvs;
 pub mod names;
 pub mod nftables;
+#[cfg(feature = "manifest")]
+pub mod planes;
 pub mod service_port;
 pub mod sync;
 pub mod topology;

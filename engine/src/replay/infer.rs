@@ -311,6 +311,13 @@ impl Infer<'_> {
         })
     }
 
+    /// A device besides the one that the packet came in by, where nothing is known of any: a packet that turned back
+    /// would be answered with a redirect, which says more about the guess than about the rules.
+    fn second_uplink(&self, came: Option<&str>) -> Option<String> {
+        let came = came.filter(|_| !self.facts.names_addresses())?;
+        Some(if came == "eth0" { "eth1" } else { "eth0" }.to_owned())
+    }
+
     /// Somewhere to send what no route covers.
     fn default_route(&mut self, spec: &PacketSpec, src: IpAddr, dst: IpAddr) {
         let family = Family::of(&dst);
@@ -336,6 +343,7 @@ impl Infer<'_> {
             .filter(|_| !private(src))
             .map(str::to_owned)
             .or_else(|| self.outside(came))
+            .or_else(|| self.second_uplink(came))
             .or_else(|| outer.map(str::to_owned))
             .or_else(|| {
                 let names = inet.devices.iter().skip(1).map(|d| d.name.to_string());

@@ -7,7 +7,7 @@ use super::facts::{FactInput, Facts};
 use super::infer::{self, Assumption, AssumptionKind};
 use super::report::{flag_letters, proto_name};
 use super::setup;
-use crate::base::{Instant, KernelVersion};
+use crate::base::{Draws, Instant, KernelVersion};
 use crate::netns::{Netns, Ran};
 use crate::packet::wire::is_icmp_error;
 use crate::packet::{L4, Packet, TcpFlags};
@@ -42,12 +42,26 @@ pub struct Session {
 impl Session {
     /// Loads rulesets into a node that has only `lo`.
     pub fn new(rulesets: Vec<Ruleset>, kernel: KernelVersion, seed: u64) -> Self {
-        let mut loaded = Netns::new(kernel, seed);
+        Self::on(Netns::new(kernel, seed), rulesets)
+    }
+
+    /// Loads rulesets into a node that holds sets already.
+    pub fn on(mut loaded: Netns, rulesets: Vec<Ruleset>) -> Self {
         for mut ruleset in rulesets {
             setup::load(&mut loaded, &mut ruleset, false);
         }
+        Self::of(loaded)
+    }
+
+    /// A node that was set up already, before any facts and packets.
+    pub fn of(mut loaded: Netns) -> Self {
         loaded.hold_ports(true);
         Self { netns: loaded.clone(), loaded, sent: Vec::new(), assumptions: Vec::new() }
+    }
+
+    /// Supplies the uniform draws of every start from now on, so that several nodes can be given the same.
+    pub fn supply_draws(&mut self, draws: Draws) {
+        self.loaded.shared.draws = draws;
     }
 
     /// The node as it is after the last packet.

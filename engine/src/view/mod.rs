@@ -9,6 +9,8 @@
 pub mod chain;
 pub mod node;
 pub mod packet;
+#[cfg(feature = "manifest")]
+pub mod planes;
 pub mod problem;
 pub mod ruleset;
 pub mod story;

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+pub(super) use jumps::text_of;
 pub use jumps::{jumps, text as jumps_text};
 
 use super::config::LARGE_CLUSTER_ENDPOINTS;

@@ -31,6 +31,16 @@ use crate::text::xt::Ruleset;
 /// The device that holds the addresses of Services, so that the kernel takes their packets for its own.
 pub const DUMMY_DEVICE: &str = "kube-ipvs0";
 
+/// The jumps of a first sync from the built-in chains: table, chain and rule of each.
+pub fn jumps() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    rules::JUMPS.into_iter()
+}
+
+/// The same with the chains they lead to, as one restore input.
+pub fn jumps_text() -> String {
+    super::iptables::text_of(&rules::JUMPS)
+}
+
 /// Which tool reads an [`Op`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {

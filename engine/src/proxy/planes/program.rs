@@ -1,0 +1,49 @@
+//! A node that holds what a mode programs: the tools' own commands, run as a case's set-up runs them.
+
+use super::Mode;
+use super::side::Side;
+use crate::base::{Instant, KernelVersion};
+use crate::netns::Netns;
+use crate::packet::Family;
+use crate::proxy::{Changes, iptables, ipvs, nftables};
+use crate::replay::{self, Session};
+
+/// Loads the plane of one family into a fresh node. The error names what is not emulated.
+pub(super) fn load(side: &Side, kernel: KernelVersion, seed: u64) -> Result<Session, String> {
+    let mut netns = Netns::new(kernel, seed);
+    for (command, input) in commands(side) {
+        replay::setup(&mut netns, command, &input).map_err(|error| error.message)?;
+    }
+    Ok(Session::of(netns))
+}
+
+/// Command lines with their standard input, in the order a first sync runs them.
+fn commands(side: &Side) -> Vec<(&'static str, String)> {
+    let (config, everything, now) = (side.config().clone(), Changes::Everything, Instant::ZERO);
+    let (services, endpoints) = (&side.services, &side.endpoints);
+    let restore = match config.family {
+        Family::V4 => "iptables-legacy-restore --noflush --counters",
+        Family::V6 => "ip6tables-legacy-restore --noflush --counters",
+    };
+    match side.mode() {
+        Mode::Iptables => {
+            let sync = iptables::Proxier::new(config).sync(services, endpoints, &everything, now);
+            vec![(restore, iptables::jumps_text()), (restore, sync.input)]
+        }
+        Mode::Ipvs => {
+            let mut proxier = ipvs::Proxier::new(config);
+            let sync = proxier.sync(services, endpoints, &everything, &|_, _| 0);
+            proxier.applied(&sync);
+            vec![
+                ("ipvsadm -R", proxier.servers_text()),
+                ("ipset restore", proxier.sets_text()),
+                (restore, ipvs::jumps_text()),
+                (restore, sync.input),
+            ]
+        }
+        Mode::Nftables => {
+            let sync = nftables::Proxier::new(config).sync(services, endpoints, &everything, now);
+            vec![("nft -f -", sync.text())]
+        }
+    }
+}
