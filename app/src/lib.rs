@@ -16,9 +16,11 @@ pub mod dom;
 pub mod route;
 pub mod storage;
 
+pub mod fidelity;
 pub mod figure;
 pub mod home;
 pub mod lesson;
+pub mod planes;
 pub mod shell;
 pub mod trace;
 

@@ -23,7 +23,11 @@ pub const LINK_LIMIT_CHARS: usize = 32_000;
 
 /// Writes the part of a link after `#/s/`.
 pub fn write(state: &SharedState) -> String {
-    let body = print(state);
+    seal(&print(state))
+}
+
+/// Packs a text with its length and checksum.
+pub fn seal(body: &str) -> String {
     let text = format!("{MAGIC} {} {:016x}\n{body}", body.len(), Fnv::of(body.as_bytes()));
     let mut deflate = DeflateEncoder::new(Vec::new(), Compression::best());
     // Writing into memory does not fail.
@@ -33,6 +37,12 @@ pub fn write(state: &SharedState) -> String {
 
 /// Reads what can be read, and says what could not.
 pub fn read(link: &str) -> (Option<SharedState>, Vec<ProblemView>) {
+    let (body, problems) = open(link);
+    (body.map(|body| parse(&body)), problems)
+}
+
+/// Unpacks the text of a link, as far as it arrived.
+pub fn open(link: &str) -> (Option<String>, Vec<ProblemView>) {
     let Some(encoded) = link.strip_prefix(VERSION) else {
         let other = link.starts_with('v') && link.contains('.');
         let message = if other {
@@ -68,7 +78,7 @@ pub fn read(link: &str) -> (Option<SharedState>, Vec<ProblemView>) {
     } else if words.next() != Some(&format!("{:016x}", Fnv::of(body.as_bytes()))) {
         problems.push(problem(link, 0, "The link was changed on its way; what it says may be wrong.", ""));
     }
-    (Some(parse(body)), problems)
+    (Some(body.to_owned()), problems)
 }
 
 fn problem(link: &str, at: usize, message: &str, hint: &str) -> ProblemView {
@@ -194,7 +204,7 @@ fn parse(mut body: &str) -> SharedState {
 }
 
 /// Takes a text of `len` bytes and its line feed off `body`; less when the link was cut.
-fn take(body: &mut &str, len: &str) -> String {
+pub fn take(body: &mut &str, len: &str) -> String {
     let mut len = len.parse::<usize>().unwrap_or(0).min(body.len());
     while !body.is_char_boundary(len) {
         len -= 1;

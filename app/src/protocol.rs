@@ -7,10 +7,12 @@
 use chainwalk_engine::view::{NodeView, ProblemView, RuleWindow, RulesetView, TraceView};
 use serde::{Deserialize, Serialize};
 
+use crate::fidelity::ledger::Section;
 use crate::lesson::ask::{Ask, Told};
+use crate::planes::ask as planes;
 
 /// Changes whenever a message changes its shape. A page refuses an engine with another number.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Longest text read at once. A 210,000-rule dump is about 40 MB.
 pub const TEXT_LIMIT_BYTES: u64 = 45 << 20;
@@ -91,6 +93,8 @@ pub enum Request {
     Hello,
     /// Reads the ruleset that travels beside the message.
     Load { family: FamilyChoice },
+    /// Runs kube-proxy in iptables mode for the manifests that travel beside the message.
+    RunProxy { node: String },
     /// Sends a packet through a node that has seen none.
     Trace { packet: String, facts: NodeFacts },
     /// Sends one more packet of the same connection.
@@ -103,8 +107,12 @@ pub enum Request {
     MakeLink(SharedState),
     /// Reads the part of a link after `#/s/`.
     ReadLink(String),
+    /// The ledger of what is emulated.
+    Fidelity,
     /// A question of a lesson page.
     Lesson(Box<Ask>),
+    /// A question of the planes page.
+    Planes(Box<planes::Ask>),
 }
 
 /// What the engine answers.
@@ -120,6 +128,10 @@ pub enum Response {
         total: u64,
     },
     Loaded(RulesetView),
+    /// The text holds Kubernetes objects; nodes that kube-proxy could run on.
+    Objects(Vec<String>),
+    /// What kube-proxy wrote for them, the node around it, and a packet to one of the Services.
+    Proxied(Box<SharedState>),
     Traced {
         sent: u32,
         trace: Box<TraceView>,
@@ -135,8 +147,11 @@ pub enum Response {
         state: SharedState,
         problems: Vec<ProblemView>,
     },
+    Fidelity(Vec<Section>),
     /// The answer to a lesson's question.
     Lesson(Box<Told>),
+    /// The answer to a question of the planes page.
+    Planes(Box<planes::Told>),
     /// The request was understood and its input was not.
     Refused(Vec<(Input, ProblemView)>),
     /// The engine stopped; the text says how.

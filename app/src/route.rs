@@ -5,6 +5,10 @@
 pub enum Route {
     Home,
     Trace,
+    /// Four data planes; a whole state in a link: the part after `#/planes/`.
+    Planes(Option<String>),
+    /// What is exact, simplified, not emulated.
+    Fidelity,
     Lesson(String),
     /// A whole run in a link: the part after `#/s/`.
     Shared(String),
@@ -20,9 +24,12 @@ impl Route {
             None => match path.trim_matches('/') {
                 "" => Self::Home,
                 "trace" => Self::Trace,
+                "fidelity" => Self::Fidelity,
+                "planes" => Self::Planes(None),
                 _ => Self::Unknown(hash.to_owned()),
             },
             Some(("trace", "")) => Self::Trace,
+            Some(("planes", state)) => Self::Planes((!state.is_empty()).then(|| state.to_owned())),
             Some(("lesson", id)) if !id.is_empty() => Self::Lesson(id.trim_end_matches('/').to_owned()),
             Some(("s", state)) => Self::Shared(state.to_owned()),
             Some(_) => Self::Unknown(hash.to_owned()),
@@ -34,6 +41,9 @@ impl Route {
         match self {
             Self::Home => "#/".to_owned(),
             Self::Trace => "#/trace".to_owned(),
+            Self::Fidelity => "#/fidelity".to_owned(),
+            Self::Planes(None) => "#/planes".to_owned(),
+            Self::Planes(Some(state)) => format!("#/planes/{state}"),
             Self::Lesson(id) => format!("#/lesson/{id}"),
             Self::Shared(state) => format!("#/s/{state}"),
             Self::Unknown(hash) => hash.clone(),
@@ -53,6 +63,10 @@ mod tests {
             ("#/", Route::Home),
             ("#/trace", Route::Trace),
             ("#/trace/", Route::Trace),
+            ("#/fidelity", Route::Fidelity),
+            ("#/planes", Route::Planes(None)),
+            ("#/planes/", Route::Planes(None)),
+            ("#/planes/v1.abc", Route::Planes(Some("v1.abc".to_owned()))),
             ("#/lesson/no-such-service", Route::Lesson("no-such-service".to_owned())),
             ("#/lesson/a/b", Route::Lesson("a/b".to_owned())),
             ("#/lesson/", Route::Unknown("#/lesson/".to_owned())),
@@ -67,9 +81,14 @@ mod tests {
 
     #[test]
     fn pages_survive_their_hash() {
-        for route in
-            [Route::Home, Route::Trace, Route::Lesson("x".to_owned()), Route::Shared("v1.x".to_owned())]
-        {
+        for route in [
+            Route::Home,
+            Route::Trace,
+            Route::Planes(None),
+            Route::Planes(Some("v1.x".to_owned())),
+            Route::Lesson("x".to_owned()),
+            Route::Shared("v1.x".to_owned()),
+        ] {
             assert_eq!(Route::read(&route.hash()), route);
         }
     }

@@ -11,8 +11,11 @@ use chainwalk_engine::trace::Level;
 use chainwalk_engine::view::story::{VisitIndex, chain_rows, node_view, sent_view, visit_rows};
 use chainwalk_engine::view::{ProblemView, RuleWindow, Severity, problem_view, ruleset_view};
 
+use super::{manifest, sets};
+use crate::fidelity::ledger;
 use crate::lesson::host::{LessonHost, SENT_BASE};
 use crate::link;
+use crate::planes::host::{PlanesHost, manifest_problem};
 use crate::protocol::{FamilyChoice, Follow, Input, NodeFacts, PROTOCOL, Request, Response, WINDOW_ROWS_MAX};
 
 /// Seed of all draws: the same question has the same answer.
@@ -30,6 +33,7 @@ pub struct Session {
     /// By packet sent.
     visits: Vec<VisitIndex>,
     lessons: LessonHost,
+    planes: PlanesHost,
 }
 
 impl Session {
@@ -38,6 +42,10 @@ impl Session {
         let answer = match request {
             Request::Hello => Response::Hello { protocol: PROTOCOL },
             Request::Load { family } => self.load(family, &text.unwrap_or_default(), say),
+            Request::RunProxy { node } => match manifest::run_proxy(&text.unwrap_or_default(), &node) {
+                Ok(state) => Response::Proxied(Box::new(state)),
+                Err(message) => Response::Refused(about(Input::Rules, vec![placeless(&message)])),
+            },
             Request::MakeLink(mut state) => {
                 state.rules = text.unwrap_or(state.rules);
                 Response::Link(link::write(&state))
@@ -49,7 +57,9 @@ impl Session {
                     None => Response::Refused(about(Input::Link, problems)),
                 }
             }
+            Request::Fidelity => Response::Fidelity(ledger::sections()),
             Request::Lesson(ask) => Response::Lesson(Box::new(self.lessons.answer(&ask, say))),
+            Request::Planes(ask) => Response::Planes(Box::new(self.planes.answer(*ask))),
             Request::VisitRows { sent, visit, from, len } if sent >= SENT_BASE => {
                 Response::Rows(self.lessons.rows(sent, visit, from, len))
             }
@@ -72,6 +82,17 @@ impl Session {
             let message = "There is no ruleset yet: paste the output of iptables-save, or take a sample.";
             return Response::Refused(about(Input::Rules, vec![placeless(message)]));
         }
+        if manifest::is_manifest(text) {
+            return match manifest::nodes(text) {
+                Ok(nodes) => Response::Objects(nodes),
+                Err(error) => Response::Refused(about(Input::Rules, vec![manifest_problem(&error, text)])),
+            };
+        }
+        let (netns, rules) = match sets::load(text, KernelVersion::default(), SEED) {
+            Ok(loaded) => loaded,
+            Err(diag) => return Response::Refused(about(Input::Rules, vec![problem_view(&diag, text)])),
+        };
+        let text = &*rules;
         let options = ParseOptions {
             family: match family {
                 FamilyChoice::Auto => None,
@@ -96,7 +117,7 @@ impl Session {
             return Response::Refused(about(Input::Rules, problems));
         }
         self.family = Some(ruleset.family);
-        self.session = Some(replay::Session::new(vec![ruleset], KernelVersion::default(), SEED));
+        self.session = Some(replay::Session::on(netns, vec![ruleset]));
         Response::Loaded(view)
     }
 

@@ -6,8 +6,10 @@ use super::banner::Banner;
 use super::header::Header;
 use crate::backend::{Engine, EngineError};
 use crate::dom::{Listener, window};
+use crate::fidelity::FidelityPage;
 use crate::home::Home;
 use crate::lesson::LessonPage;
+use crate::planes::PlanesPage;
 use crate::route::Route;
 use crate::trace::TracePage;
 
@@ -62,6 +64,8 @@ fn page(route: &Route) -> Html {
         Route::Home => html! { <Home /> },
         Route::Trace => html! { <TracePage shared={None::<AttrValue>} /> },
         Route::Shared(state) => html! { <TracePage shared={Some(AttrValue::from(state.clone()))} /> },
+        Route::Fidelity => html! { <FidelityPage /> },
+        Route::Planes(state) => html! { <PlanesPage shared={state.clone().map(AttrValue::from)} /> },
         Route::Lesson(id) => html! { <LessonPage key={id.clone()} id={id.clone()} /> },
         Route::Unknown(hash) => html! {
             <div class="page prose">
@@ -77,6 +81,8 @@ fn title(route: &Route) -> &'static str {
     match route {
         Route::Home => "Chainwalk",
         Route::Trace | Route::Shared(_) => "Trace · Chainwalk",
+        Route::Fidelity => "Fidelity · Chainwalk",
+        Route::Planes(_) => "Four data planes · Chainwalk",
         Route::Lesson(_) => "Lesson · Chainwalk",
         Route::Unknown(_) => "No such page · Chainwalk",
     }

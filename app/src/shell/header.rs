@@ -14,6 +14,7 @@ pub(super) struct Props {
 #[component]
 pub(super) fn Header(props: &Props) -> Html {
     let is_trace = matches!(props.route, Route::Trace | Route::Shared(_));
+    let is_planes = matches!(props.route, Route::Planes(_));
     let is_lesson = matches!(props.route, Route::Home | Route::Lesson(_));
     let current = |is: bool| is.then_some("page");
     html! {
@@ -29,6 +30,7 @@ pub(super) fn Header(props: &Props) -> Html {
             <nav class="header-nav" aria-label="Pages">
                 <a href="#/" aria-current={current(is_lesson)}>{ "Lessons" }</a>
                 <a href="#/trace" aria-current={current(is_trace)}>{ "Trace" }</a>
+                <a href="#/planes" aria-current={current(is_planes)}>{ "Planes" }</a>
             </nav>
             <ThemeSwitch />
         </header>

@@ -141,11 +141,27 @@ impl Desk {
     }
 
     fn load(&self) {
-        let text = match &self.state.rules {
+        self.load_text(self.text(), self.state.revision, self.state.family);
+    }
+
+    fn text(&self) -> JsValue {
+        match &self.state.rules {
             RulesText::Typed(text) => JsValue::from_str(text),
             RulesText::Held(held) => held.body.clone(),
-        };
-        self.load_text(text, self.state.revision, self.state.family);
+        }
+    }
+
+    /// Puts what kube-proxy writes for the objects on the page in their place, and traces a packet.
+    pub(super) fn run_proxy(&self, node: String) {
+        let desk = self.clone();
+        self.engine.ask_with(
+            Request::RunProxy { node },
+            Some(self.text()),
+            Callback::from(move |answer| match answer {
+                Response::Proxied(state) => desk.open(*state),
+                other => hear(&desk.state.dispatcher(), other, None),
+            }),
+        );
     }
 
     fn load_text(&self, text: JsValue, revision: u32, family: FamilyChoice) {
@@ -154,6 +170,7 @@ impl Desk {
             Response::Loaded(ruleset) => {
                 dispatch.dispatch(Action::Loaded { revision, ruleset: Box::new(ruleset) });
             }
+            Response::Objects(nodes) => dispatch.dispatch(Action::Offer(nodes)),
             other => hear(&dispatch, other, None),
         });
         let run = self.engine.ask_with(Request::Load { family }, Some(text), on_answer);
@@ -177,10 +194,14 @@ fn hear(dispatch: &Dispatch, answer: Response, follow: Option<Follow>) {
         // Answered where they are asked for.
         Response::Hello { .. }
         | Response::Loaded(_)
+        | Response::Objects(_)
+        | Response::Proxied(_)
         | Response::Rows(_)
         | Response::Link(_)
         | Response::Opened { .. }
-        | Response::Lesson(_) => Action::Done,
+        | Response::Fidelity(_)
+        | Response::Lesson(_)
+        | Response::Planes(_) => Action::Done,
     };
     dispatch.dispatch(action);
 }

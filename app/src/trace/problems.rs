@@ -4,12 +4,12 @@ use chainwalk_engine::view::{ProblemView, Severity};
 use yew::prelude::*;
 
 #[derive(Debug, Clone, PartialEq, Properties)]
-pub(super) struct ProblemsProps {
-    pub(super) problems: Vec<ProblemView>,
+pub(crate) struct ProblemsProps {
+    pub(crate) problems: Vec<ProblemView>,
     /// The list's id, for `aria-describedby` of the input.
-    pub(super) id: AttrValue,
+    pub(crate) id: AttrValue,
     #[prop_or_default]
-    pub(super) left_out: u32,
+    pub(crate) left_out: u32,
 }
 
 /// Longest list shown at once.
@@ -17,7 +17,7 @@ const SHOWN_MAX: usize = 12;
 
 /// See the module.
 #[component]
-pub(super) fn Problems(props: &ProblemsProps) -> Html {
+pub(crate) fn Problems(props: &ProblemsProps) -> Html {
     let more = props.problems.len().saturating_sub(SHOWN_MAX) + props.left_out as usize;
     let is_error = props.problems.iter().any(|problem| problem.severity == Severity::Error);
     html! {

@@ -8,6 +8,7 @@ use super::controller::Desk;
 use super::describe::DeskProps;
 use super::held_rules::HeldRules;
 use super::intake;
+use super::offer::Offer;
 use super::outline::Outline;
 use super::problems::Problems;
 use super::samples::SAMPLES;
@@ -64,6 +65,9 @@ pub(super) fn RulesPanel(props: &DeskProps) -> Html {
                 RulesText::Held(held) => html! { <HeldRules held={held.clone()} revision={desk.state.revision} on_action={act.clone()} /> },
             } }
             <Problems problems={desk.state.problems_of(Input::Rules)} id="rules-problems" />
+            if !desk.state.offer.is_empty() {
+                <Offer desk={desk.clone()} />
+            }
             if let Some(ruleset) = &desk.state.ruleset {
                 <Outline ruleset={ruleset.clone()} />
             }
@@ -91,7 +95,7 @@ fn field(desk: &Desk, text: &AttrValue, act: Callback<Action>) -> Html {
             id="rules-text" rows="8" spellcheck="false" autocomplete="off" autocapitalize="off" wrap="off"
             aria-labelledby="rules-title" aria-describedby="rules-problems"
             aria-invalid={is_wrong.then_some("true")}
-            placeholder="Paste the output of iptables-save or\nip6tables-save, or drop a file here."
+            placeholder="Paste the output of iptables-save or\nip6tables-save, also with ipset save,\nor Kubernetes manifests; or drop a file here."
             value={text} {oninput} {onpaste}
         />
     }

@@ -98,6 +98,8 @@ pub(super) struct TraceState {
     pub(super) shown: usize,
     pub(super) step: usize,
     pub(super) link: LinkState,
+    /// The text holds Kubernetes objects: nodes that kube-proxy could run on.
+    pub(super) offer: Vec<String>,
     pub(super) pane: Pane,
     /// Typed by the reader and replaced by a sample.
     pub(super) before: Option<Before>,
@@ -123,6 +125,7 @@ impl Default for TraceState {
             shown: 0,
             step: 0,
             link: LinkState::None,
+            offer: Vec::new(),
             pane: Pane::Describe,
             before: None,
         }
@@ -165,6 +168,7 @@ pub(super) enum Action {
     Show(usize),
     Move(Move),
     Linked(LinkState),
+    Offer(Vec<String>),
     ShowPane(Pane),
 }
 
@@ -215,6 +219,7 @@ impl TraceState {
         self.rules = rules;
         self.revision += 1;
         self.ruleset = None;
+        self.offer.clear();
         self.forget(|input| matches!(input, Input::Rules | Input::Link));
     }
 
@@ -355,6 +360,11 @@ impl Reducible for TraceState {
             Action::Linked(link) => {
                 state.link = link;
                 state.work = None;
+            }
+            Action::Offer(nodes) => {
+                state.offer = nodes;
+                state.work = None;
+                state.pane = Pane::Describe;
             }
             Action::ShowPane(pane) => state.pane = pane,
         }
