@@ -2,6 +2,7 @@
 //! came from.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::fault::Span;
@@ -17,6 +18,39 @@ pub(super) struct Line<'t> {
     indent: u32,
     /// Where the parts of an edited line came from, in order of their position; empty when nothing was edited.
     pieces: Vec<Piece>,
+    /// Made when a place far into a long line is asked for: what was pasted may be one line of many megabytes,
+    /// with a place for each of its words.
+    marks: OnceCell<Marks>,
+}
+
+/// Characters before every [`Marks::STEP`]th byte of a text.
+#[derive(Clone, Debug)]
+struct Marks(Box<[u32]>);
+
+impl Marks {
+    /// Bytes between two marks: so many are counted for a place, and four are kept for so many.
+    const STEP: usize = 512;
+
+    fn of(text: &str) -> Self {
+        let mut before = 0;
+        let mark = |bytes: &[u8]| {
+            let here = before;
+            before += characters(bytes);
+            here
+        };
+        Self(text.as_bytes().chunks(Self::STEP).map(mark).collect())
+    }
+
+    /// Characters that begin before a byte of the text.
+    fn before(&self, text: &str, byte: usize) -> u32 {
+        let Some(&before) = self.0.get(byte / Self::STEP) else { return characters(text.as_bytes()) };
+        before + characters(&text.as_bytes()[byte / Self::STEP * Self::STEP..byte])
+    }
+}
+
+/// How many characters begin in these bytes: the bytes that go on with one are `10xxxxxx`.
+fn characters(bytes: &[u8]) -> u32 {
+    bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u32
 }
 
 /// From this byte of the text on, characters stand one after the other in the original.
@@ -34,17 +68,17 @@ impl<'t> Line<'t> {
         let text = physical.trim();
         let cut = physical.len() - physical.trim_start().len();
         let indent = if cut == 0 { 0 } else { physical[..cut].chars().count() as u32 };
-        Self { text: Cow::Borrowed(text), number, indent, pieces: Vec::new() }
+        Self { indent, ..Self::exact(text, number) }
     }
 
     /// A physical line as it is.
     pub(super) const fn exact(physical: &'t str, number: u32) -> Self {
-        Self { text: Cow::Borrowed(physical), number, indent: 0, pieces: Vec::new() }
+        Self { text: Cow::Borrowed(physical), number, indent: 0, pieces: Vec::new(), marks: OnceCell::new() }
     }
 
     /// A line made of another that stood at `number`.
     pub(super) const fn made(text: String, number: u32) -> Self {
-        Self { text: Cow::Owned(text), number, indent: 0, pieces: Vec::new() }
+        Self { text: Cow::Owned(text), number, indent: 0, pieces: Vec::new(), marks: OnceCell::new() }
     }
 
     pub(super) const fn is_indented(&self) -> bool {
@@ -66,14 +100,22 @@ impl<'t> Line<'t> {
 
     /// Line and column (from 0) of a byte.
     fn origin(&self, byte: usize) -> (u32, u32) {
-        let byte =
-            (0..=byte.min(self.text.len())).rev().find(|&b| self.text.is_char_boundary(b)).unwrap_or(0);
+        let byte = self.text.floor_char_boundary(byte);
         let at = self.pieces.partition_point(|p| p.from as usize <= byte);
         let start = match at.checked_sub(1).map(|i| self.pieces[i]) {
             Some(piece) => piece,
             None => Piece { from: 0, line: self.number, column: self.indent },
         };
-        (start.line, start.column + self.text[start.from as usize..byte].chars().count() as u32)
+        (start.line, start.column + self.characters(start.from as usize..byte))
+    }
+
+    /// How many characters a range of bytes holds.
+    fn characters(&self, range: Range<usize>) -> u32 {
+        if range.len() <= 2 * Marks::STEP {
+            return characters(&self.text.as_bytes()[range]);
+        }
+        let marks = self.marks.get_or_init(|| Marks::of(&self.text));
+        marks.before(&self.text, range.end) - marks.before(&self.text, range.start)
     }
 
     /// The line with ranges of bytes replaced. `edits` are in order and do not overlap.
@@ -89,14 +131,14 @@ impl<'t> Line<'t> {
             kept = range.end;
         }
         self.keep(kept..self.text.len(), &mut text, &mut pieces);
-        Line { text: Cow::Owned(text), number: self.number, indent: self.indent, pieces }
+        self.remade(text, pieces)
     }
 
     /// A range of the line, as a line: needs no more memory than the range.
     pub(super) fn part(&self, range: Range<usize>) -> Line<'t> {
         let (mut text, mut pieces) = (String::with_capacity(range.len()), Vec::new());
         self.keep(range, &mut text, &mut pieces);
-        Line { text: Cow::Owned(text), number: self.number, indent: self.indent, pieces }
+        self.remade(text, pieces)
     }
 
     /// Copies a range into a new line.
@@ -104,10 +146,9 @@ impl<'t> Line<'t> {
         let base = text.len();
         let (line, column) = self.origin(range.start);
         pieces.push(Piece { from: base as u32, line, column });
-        for piece in &self.pieces {
-            if range.start < piece.from as usize && (piece.from as usize) < range.end {
-                pieces.push(Piece { from: (base + piece.from as usize - range.start) as u32, ..*piece });
-            }
+        let first = self.pieces.partition_point(|piece| piece.from as usize <= range.start);
+        for piece in self.pieces[first..].iter().take_while(|piece| (piece.from as usize) < range.end) {
+            pieces.push(Piece { from: (base + piece.from as usize - range.start) as u32, ..*piece });
         }
         text.push_str(&self.text[range]);
     }
@@ -119,7 +160,17 @@ impl<'t> Line<'t> {
         self.keep(0..self.text.len(), &mut text, &mut pieces);
         text.push_str(between);
         next.keep(0..next.text.len(), &mut text, &mut pieces);
-        Line { text: Cow::Owned(text), number: self.number, indent: self.indent, pieces }
+        self.remade(text, pieces)
+    }
+
+    fn remade(&self, text: String, pieces: Vec<Piece>) -> Line<'t> {
+        Line {
+            text: Cow::Owned(text),
+            number: self.number,
+            indent: self.indent,
+            pieces,
+            marks: OnceCell::new(),
+        }
     }
 
     /// The line from a byte on.
@@ -174,3 +225,6 @@ fn is_command(bytes: &[u8]) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -224,8 +224,12 @@ impl Reader<'_> {
         if let Some(current) = self.current {
             return current;
         }
-        let (table, tell) = guess::table(text);
-        let because = tell.map_or(String::new(), |word| format!(", because of {word}"));
+        let (table, tell) = self.guessed.get_or_insert_with(|| {
+            let (table, tell) = guess::table(text);
+            (table, tell.map(Box::from))
+        });
+        let because = tell.as_ref().map_or(String::new(), |word| format!(", because of {word}"));
+        let table = *table;
         let place = Place { line: line.number, column: 1, len: 0 };
         self.diags
             .note(place, format!("no *table line before this; read as table {}{because}", table.name()));

@@ -35,6 +35,8 @@ pub(super) struct Reader<'o> {
     current: Option<usize>,
     pub(super) diags: Diags,
     fault: Option<(u32, Fault)>,
+    /// The table that the text shows where it names none, and the word that shows it.
+    guessed: Option<(TableName, Option<Box<str>>)>,
 }
 
 /// A table being changed.
@@ -105,6 +107,7 @@ impl<'o> Reader<'o> {
             current: None,
             diags: Diags::default(),
             fault: None,
+            guessed: None,
         }
     }
 

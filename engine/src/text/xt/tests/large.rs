@@ -107,6 +107,26 @@ fn a_ruleset_on_one_line_is_read() {
     assert_eq!(diags.len(), 1, "{diags:?}");
 }
 
+/// The work grows with the text, not with its square: a place is not counted from the beginning of the line.
+#[test]
+fn long_lines_with_many_places_are_read() {
+    let mut text = String::from("*filter :INPUT ACCEPT [0:0]");
+    for n in 0..60_000 {
+        let _ = write!(text, " -A INPUT -s 10.{}.{}.{}/32 -j DROP", n >> 16, (n >> 8) & 255, n & 255);
+    }
+    text.push_str(" COMMIT\n");
+    let (ruleset, diags) = parse(&text, &ParseOptions::default());
+    assert_eq!((ruleset.rule_count(), diags.len()), (60_000, 1), "{diags:?}");
+
+    let matches = "-m \u{2013}unknown ".repeat(60_000);
+    let (_, diags) = parse(&format!("*filter\n-A INPUT {matches} -j DROP\n"), &ParseOptions::default());
+    assert!(!diags.is_empty());
+
+    let excerpts = "-A INPUT -s 10.0.0.1/32 -j DROP\nCOMMIT\n".repeat(20_000);
+    let (ruleset, _) = parse(&excerpts, &ParseOptions::default());
+    assert_eq!(ruleset.rule_count(), 20_000);
+}
+
 #[test]
 fn a_listing_tells_its_progress_and_stops_when_told() {
     let mut text =
