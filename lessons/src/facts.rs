@@ -1,9 +1,13 @@
 //! Runs a scenario on the engine and gives what came out as facts: JSON that expressions read.
 
 use chainwalk_engine::replay;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::lookups::{self, Lookups};
 use crate::model::Input;
+use crate::picks::{self, Picks};
+use crate::queue::{self, Queue};
 use crate::spread::{self, Spread};
 
 /// What a run gave.
@@ -14,14 +18,65 @@ pub struct Outcome {
     pub digest: String,
 }
 
+/// What a scenario gave that is not about single packets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Computed {
+    Spread(Spread),
+    Picks(Picks),
+    Queue(Queue),
+    Lookups(Lookups),
+}
+
+impl Computed {
+    /// Equal for equal runs, in every build of the engine.
+    pub fn digest(&self) -> String {
+        match self {
+            Self::Spread(spread) => spread.digest(),
+            Self::Picks(picks) => picks.digest(),
+            Self::Queue(queue) => queue.digest(),
+            Self::Lookups(lookups) => lookups.digest(),
+        }
+    }
+
+    /// As JSON.
+    ///
+    /// # Errors
+    /// Never in practice: it is plain data.
+    pub fn facts(&self) -> Result<Value, String> {
+        match self {
+            Self::Spread(spread) => value(spread),
+            Self::Picks(picks) => value(picks),
+            Self::Queue(queue) => value(queue),
+            Self::Lookups(lookups) => value(lookups),
+        }
+    }
+}
+
 /// Runs `input`.
 ///
 /// # Errors
-/// The engine cannot read the case, or the spread; its own words.
+/// The engine cannot read the case, or the scenario; its own words.
 pub fn run(input: &Input) -> Result<Outcome, String> {
     match input {
         Input::Replay(case) => replay_case(case),
-        Input::Spread(input) => of_spread(&spread::run(input)?),
+        Input::Spread(_) | Input::Picks(_) | Input::Queue(_) | Input::Lookups(_) => {
+            let computed = compute(input, &mut |_, _| {})?;
+            Ok(Outcome { facts: computed.facts()?, digest: computed.digest() })
+        }
+    }
+}
+
+/// Runs a scenario that is not about single packets, telling how far it is: `progress(done, total)`.
+///
+/// # Errors
+/// As [`run`].
+pub fn compute(input: &Input, progress: &mut dyn FnMut(u32, u32)) -> Result<Computed, String> {
+    match input {
+        Input::Replay(_) => Err("this scenario is about single packets".to_owned()),
+        Input::Spread(input) => spread::run_with(input, progress).map(Computed::Spread),
+        Input::Picks(input) => picks::run(input).map(Computed::Picks),
+        Input::Queue(input) => queue::run_with(input, progress).map(Computed::Queue),
+        Input::Lookups(input) => lookups::run_with(input, progress).map(Computed::Lookups),
     }
 }
 
@@ -33,14 +88,6 @@ fn replay_case(case: &str) -> Result<Outcome, String> {
     Ok(Outcome { facts, digest: report.digest })
 }
 
-/// The facts of a spread that has run already.
-///
-/// # Errors
-/// Never in practice: a spread is plain data.
-pub fn of_spread(spread: &Spread) -> Result<Outcome, String> {
-    Ok(Outcome { facts: value(spread)?, digest: spread.digest() })
-}
-
-fn value<T: serde::Serialize>(of: &T) -> Result<Value, String> {
+fn value<T: Serialize>(of: &T) -> Result<Value, String> {
     serde_json::to_value(of).map_err(|error| error.to_string())
 }

@@ -5,8 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::lookups::LookupsInput;
+use crate::picks::PicksInput;
+use crate::queue::QueueInput;
+
 /// Raised when a field changes meaning; the app refuses another number.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// One entry of the catalogue, `lessons/index.bin`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +58,12 @@ pub enum Input {
     Replay(String),
     /// Many connections through one Service chain.
     Spread(SpreadInput),
+    /// Schedulers of IPVS on the same arrivals.
+    Picks(PicksInput),
+    /// Requests that wait at pods.
+    Queue(QueueInput),
+    /// Many Services, one wanted.
+    Lookups(LookupsInput),
 }
 
 /// What [`crate::spread`] runs: a ruleset, a Service address, a number of connections.
@@ -139,6 +149,28 @@ pub enum Picture {
     Walked,
     /// The first connections of a spread, one by one.
     Draws,
+    /// Which server each scheduler chose for each arrival.
+    Picks,
+    /// Percentiles of a queue by scheduler.
+    Times,
+    /// Requests at each pod over time.
+    Backlog,
+    /// What is read to find a Service, by number of Services.
+    Lookups,
+}
+
+impl Picture {
+    /// Names in `show=`.
+    pub const ALL: [(&'static str, Self); 8] = [
+        ("river", Self::River),
+        ("shares", Self::Shares),
+        ("walked", Self::Walked),
+        ("draws", Self::Draws),
+        ("picks", Self::Picks),
+        ("times", Self::Times),
+        ("backlog", Self::Backlog),
+        ("lookups", Self::Lookups),
+    ];
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

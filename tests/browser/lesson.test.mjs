@@ -8,6 +8,13 @@ import {
 const SERVICE = "the-service-that-does-not-exist";
 const PROBABILITIES = "chain-probabilities";
 
+/** Every lesson that is shipped, in reading order: the static list names them. */
+const LESSONS = await (async () => {
+  const list = await (await fetch(new URL("lessons/index.html", ROOT))).text();
+  return [...list.matchAll(/<li><a href="([^"/]+)\/"/g)].map(([, id]) => id);
+})();
+assert.ok(LESSONS.length >= 3, `the list names the lessons: ${LESSONS}`);
+
 const openQuestion = (page) => page.locator(".lesson-question:has(form):not(.lesson-task)").first();
 
 /** Answers the open question by its first words, by keyboard: Tab to the group, arrows to the option, Enter. */
@@ -33,11 +40,11 @@ async function openAll(page) {
 }
 
 for (const { view, viewport, dark } of VIEWS) {
-  pageTest(`the list and both lessons, ${view}`, { viewport, dark }, async (page) => {
+  pageTest(`the list and all lessons, ${view}`, { viewport, dark }, async (page) => {
     await open(page);
     await page.getByRole("link", { name: "The Service that does not exist" }).waitFor();
     await screenshot(page, `lessons-${view}`);
-    for (const id of [SERVICE, PROBABILITIES]) {
+    for (const id of LESSONS) {
       await open(page, `#/lesson/${id}`);
       await page.getByRole("heading", { level: 1 }).waitFor();
       await assertFits(page, id);
@@ -129,7 +136,32 @@ pageTest("a lesson works under a sub-path", { base: SUB_PATH }, async (page) => 
   await page.getByRole("heading", { level: 1, name: "The Service that does not exist" }).waitFor();
 });
 
-for (const id of [SERVICE, PROBABILITIES]) {
+for (const id of LESSONS) {
+  pageTest(`${id}: every question by keyboard alone, every figure as it was built`, {}, async (page) => {
+    await open(page, `#/lesson/${id}`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    const answers = page.locator(".lesson-answer");
+    for (let asked = 0; await openQuestion(page).count() > 0; asked += 1) {
+      assert.ok(asked < 40, "the questions come to an end");
+      const question = openQuestion(page);
+      const [before, words] = [await answers.count(), await question.locator("label").first().innerText()];
+      await tabTo(page, question.getByRole("radio").first());
+      await page.keyboard.press("Space");
+      await pressByKey(page, question.getByRole("button", { name: /^(Run it|Check)$/ }));
+      await answers.nth(before).waitFor().catch(() => assert.fail(`no answer to the question with the option ${words}`));
+    }
+    await page.getByRole("heading", { name: "The words worth saying in an interview" }).waitFor();
+    const figures = await page.locator("[data-figure]").evaluateAll((cards) => cards.map((card) => card.dataset.figure));
+    for (const at of figures) {
+      await page.locator(`[data-figure="${at}"] button`).click();
+      await page.getByText("The engine is running it").waitFor({ state: "detached", timeout: 60_000 });
+      await assertAccessible(page, `figure ${at} of ${id}`);
+      await assertFits(page, `figure ${at} of ${id}`);
+      await screenshot(page, `${id}-figure-${at}`);
+    }
+    assert.equal(await page.getByText("another digest").count(), 0, "each run gives the digest of the build");
+  });
+
   pageTest(`the static page of ${id} reads without scripts, narrow`, { viewport: NARROW }, async (page) => {
     const response = await page.goto(new URL(`lessons/${id}/`, ROOT).href);
     assert.ok((await response.body()).length <= 60 * 1024, "the page is at most 60 KB");

@@ -3,6 +3,7 @@
 //! Every question carries the scenarios of its lesson, so the engine's side keeps nothing that a restart could lose.
 
 use chainwalk_engine::view::TraceView;
+use chainwalk_lessons::facts::Computed;
 use chainwalk_lessons::model::{Edit, Run};
 use chainwalk_lessons::spread::Spread;
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,7 @@ pub enum Told {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Played {
     Packets(Vec<Passage>),
-    Spread(Box<Spread>),
+    Computed(Box<Computed>),
 }
 
 /// One packet's way.

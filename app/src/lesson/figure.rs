@@ -2,8 +2,12 @@
 //!
 //! Each figure shows what this browser's engine computed, says in one sentence what there is to see, and has a table.
 
+mod backlog;
 mod draws;
+mod lookups;
+mod picks;
 mod shares;
+mod times;
 mod walked;
 mod way;
 
@@ -117,8 +121,13 @@ fn picture(cx: &LessonCx, figure: &Figure, shown: &Shown) -> Html {
             html! { <walked::Walked {run} spread={spread.clone()} /> }
         }
         (Shown::Spread(spread), Picture::Draws) => html! { <draws::Draws {run} spread={spread.clone()} /> },
-        // The lesson checker refuses such a figure.
-        (Shown::Packets(_), Picture::Shares | Picture::Walked | Picture::Draws)
-        | (Shown::Spread(_), Picture::River) => Html::default(),
+        (Shown::Picks(picks), Picture::Picks) => html! { <picks::PicksFigure picks={picks.clone()} /> },
+        (Shown::Queue(queue), Picture::Times) => html! { <times::TimesFigure queue={queue.clone()} /> },
+        (Shown::Queue(queue), Picture::Backlog) => html! { <backlog::Backlog queue={queue.clone()} /> },
+        (Shown::Lookups(lookups), Picture::Lookups) => {
+            html! { <lookups::LookupsFigure lookups={lookups.clone()} /> }
+        }
+        // The lesson checker refuses a figure of another kind of run.
+        _ => Html::default(),
     }
 }

@@ -9,9 +9,9 @@ use chainwalk_engine::replay;
 use chainwalk_engine::trace::{Level, Trace};
 use chainwalk_engine::view::{EmittedView, RuleWindow, TraceView, story};
 use chainwalk_lessons::expr::{self, Facts};
-use chainwalk_lessons::facts;
-use chainwalk_lessons::model::{Input, Run, SpreadInput};
-use chainwalk_lessons::spread::{self, Spread};
+use chainwalk_lessons::facts::{self, Computed};
+use chainwalk_lessons::model::{Input, Run};
+use chainwalk_lessons::spread;
 
 use super::ask::{Ask, Passage, Played, Told, What};
 use crate::protocol::Response;
@@ -23,14 +23,14 @@ const PASSAGES_MAX: usize = 200;
 /// The name under which a task reads the spread of the edited chain, as the lesson checker does.
 const AFTER: &str = "after";
 
-/// Spreads kept, so that a question about one and its figure run it once.
-const SPREADS_MAX: usize = 16;
+/// Results kept, so that a question about one and its figure run it once.
+const COMPUTED_MAX: usize = 16;
 
 /// What lessons have run in this session.
 #[derive(Debug, Default)]
 pub struct LessonHost {
     /// By their input; the oldest are forgotten.
-    spreads: Vec<(SpreadInput, Spread)>,
+    computed: Vec<(Input, Computed)>,
     passages: Vec<Kept>,
     /// Passages forgotten so far.
     forgotten: u32,
@@ -55,7 +55,7 @@ impl LessonHost {
                     return Err(format!("the scenario `{run}` has no chain to edit"));
                 };
                 let spread = spread::run_with(&spread::edit(input, edit)?, &mut progress(say))?;
-                let facts = Facts::from([(AFTER.to_owned(), facts::of_spread(&spread)?.facts)]);
+                let facts = Facts::from([(AFTER.to_owned(), Computed::Spread(spread.clone()).facts()?)]);
                 let never = self.judge(ask, never, facts.clone(), say)?;
                 let check = self.judge(ask, std::slice::from_ref(check), facts, say)?;
                 let passes = check == [true] && !never.contains(&true);
@@ -78,27 +78,27 @@ impl LessonHost {
     fn play(&mut self, ask: &Ask, id: &str, say: &mut dyn FnMut(Response)) -> Result<Told, String> {
         let run = find(ask, id)?;
         let (played, digest) = match &run.input {
-            Input::Spread(input) => {
-                let spread = self.spread(input, say)?;
-                let digest = spread.digest();
-                (Played::Spread(Box::new(spread)), digest)
+            Input::Spread(_) | Input::Picks(_) | Input::Queue(_) | Input::Lookups(_) => {
+                let computed = self.computed(&run.input, say)?;
+                let digest = computed.digest();
+                (Played::Computed(Box::new(computed)), digest)
             }
             Input::Replay(case) => (Played::Packets(self.packets(case)?), facts::run(&run.input)?.digest),
         };
         Ok(Told::Ran { played, as_built: digest == run.digest })
     }
 
-    /// A spread, run once.
-    fn spread(&mut self, input: &SpreadInput, say: &mut dyn FnMut(Response)) -> Result<Spread, String> {
-        if let Some((_, spread)) = self.spreads.iter().find(|(known, _)| known == input) {
-            return Ok(spread.clone());
+    /// What a scenario gave that is not about single packets, run once.
+    fn computed(&mut self, input: &Input, say: &mut dyn FnMut(Response)) -> Result<Computed, String> {
+        if let Some((_, computed)) = self.computed.iter().find(|(known, _)| known == input) {
+            return Ok(computed.clone());
         }
-        let spread = spread::run_with(input, &mut progress(say))?;
-        if self.spreads.len() == SPREADS_MAX {
-            self.spreads.remove(0);
+        let computed = facts::compute(input, &mut progress(say))?;
+        if self.computed.len() == COMPUTED_MAX {
+            self.computed.remove(0);
         }
-        self.spreads.push((input.clone(), spread.clone()));
-        Ok(spread)
+        self.computed.push((input.clone(), computed.clone()));
+        Ok(computed)
     }
 
     /// Runs what the conditions read, and evaluates them.
@@ -114,11 +114,11 @@ impl LessonHost {
                 if facts.contains_key(&name) {
                     continue;
                 }
-                let outcome = match &find(ask, &name)?.input {
-                    Input::Spread(input) => facts::of_spread(&self.spread(input, say)?)?,
-                    input @ Input::Replay(_) => facts::run(input)?,
+                let found = match &find(ask, &name)?.input {
+                    input @ Input::Replay(_) => facts::run(input)?.facts,
+                    input => self.computed(input, say)?.facts()?,
                 };
-                facts.insert(name, outcome.facts);
+                facts.insert(name, found);
             }
         }
         let holds = conditions.iter().map(|condition| expr::holds(condition, &facts));
@@ -182,7 +182,7 @@ fn told(node: &Netns, ran: &Ran) -> TraceView {
 
 fn progress(say: &mut dyn FnMut(Response)) -> impl FnMut(u32, u32) {
     |done, total| {
-        let what = "Sending connections".to_owned();
+        let what = "Running it".to_owned();
         say(Response::Progress { what, done: u64::from(done), total: u64::from(total) });
     }
 }

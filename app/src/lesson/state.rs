@@ -4,7 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use chainwalk_engine::view::TraceView;
+use chainwalk_lessons::facts::Computed;
+use chainwalk_lessons::lookups::Lookups;
 use chainwalk_lessons::model::{Block, Lesson};
+use chainwalk_lessons::picks::Picks;
+use chainwalk_lessons::queue::Queue;
 use chainwalk_lessons::spread::Spread;
 use yew::Reducible;
 
@@ -23,6 +27,9 @@ pub(super) enum Answer {
 pub(super) enum Shown {
     Packets(Vec<(u32, Rc<TraceView>)>),
     Spread(Rc<Spread>),
+    Picks(Rc<Picks>),
+    Queue(Rc<Queue>),
+    Lookups(Rc<Lookups>),
 }
 
 impl From<Played> for Shown {
@@ -31,7 +38,12 @@ impl From<Played> for Shown {
             Played::Packets(passages) => {
                 Self::Packets(passages.into_iter().map(|one| (one.sent, Rc::new(one.trace))).collect())
             }
-            Played::Spread(spread) => Self::Spread(Rc::from(spread)),
+            Played::Computed(computed) => match *computed {
+                Computed::Spread(spread) => Self::Spread(Rc::new(spread)),
+                Computed::Picks(picks) => Self::Picks(Rc::new(picks)),
+                Computed::Queue(queue) => Self::Queue(Rc::new(queue)),
+                Computed::Lookups(lookups) => Self::Lookups(Rc::new(lookups)),
+            },
         }
     }
 }

@@ -4,14 +4,16 @@
 //! Every connection is a SYN, its handshake and in the end a FIN from both sides, through the same code that packets of
 //! a node take; so active and inactive counts, and with them the schedulers' scores, are those of a node.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use super::config::SysctlError;
 use super::dest::Forward;
 use super::sched::SchedFlags;
-use super::service::ServiceKey;
+use super::service::{Mask, Persistence, ServiceKey};
 use super::{DestSpec, Encapsulation, Error, Ipvs, IpvsCx, Request, ServiceSpec};
-use crate::base::{Instant, KernelVersion};
-use crate::packet::{Ip, L4, Packet, Skb, Tcp, TcpFlags, proto};
+use crate::base::{Duration, Instant, KernelVersion};
+use crate::packet::{Family, Ip, L4, Packet, Skb, Tcp, TcpFlags, proto};
 use crate::trace::{Candidate, Level, Trace, TraceKind};
 
 /// The service all arrivals go to.
@@ -38,7 +40,11 @@ pub struct Picked {
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     ipvs: Ipvs,
+    spec: ServiceSpec,
     servers: Vec<Server>,
+    /// Open connections, by client.
+    going: BTreeMap<SocketAddr, SocketAddr>,
+    level: Level,
 }
 
 impl Arrivals {
@@ -51,36 +57,51 @@ impl Arrivals {
         seed: u64,
     ) -> Result<Self, Error> {
         let mut ipvs = Ipvs::new(kernel, seed);
-        let key = ServiceKey::address(proto::TCP, SERVICE.ip(), SERVICE.port());
-        ipvs.add_service(&ServiceSpec {
-            key,
+        let spec = ServiceSpec {
+            key: ServiceKey::address(proto::TCP, SERVICE.ip(), SERVICE.port()),
             scheduler: scheduler.to_owned(),
             flags,
             persistence: None,
             one_packet: false,
-        })?;
+        };
+        ipvs.add_service(&spec)?;
         for server in servers.iter().rev() {
-            let spec = DestSpec {
-                addr: server.addr.ip(),
-                port: server.addr.port(),
-                forward: Forward::Masq,
-                encapsulation: Encapsulation::Ipip,
-                weight: server.weight,
-                upper: 0,
-                lower: 0,
-            };
-            ipvs.add_dest(&key, &spec)?;
+            ipvs.add_dest(&spec.key, &dest_spec(*server))?;
         }
-        Ok(Self { ipvs, servers: servers.to_vec() })
+        Ok(Self { ipvs, spec, servers: servers.to_vec(), going: BTreeMap::new(), level: Level::Full })
+    }
+
+    /// Reasons are not asked for: [`Picked`] holds the server only.
+    pub const fn without_reasons(mut self) -> Self {
+        self.level = Level::Off;
+        self
+    }
+
+    /// Clients stick to their server for `timeout` after their last connection (`ipvsadm -p`).
+    pub fn stick(&mut self, timeout: Duration) -> Result<(), Error> {
+        self.spec.persistence = Some(Persistence { timeout, mask: Mask::host(Family::V4) });
+        self.ipvs.edit_service(&self.spec)
+    }
+
+    /// `ipvsadm -e`: a server, by its place in the list, gets another weight.
+    pub fn weigh(&mut self, server: usize, weight: u32) -> Result<(), Error> {
+        let Some(known) = self.servers.get_mut(server) else { return Err(Error::NoSuchDest) };
+        known.weight = weight;
+        self.ipvs.edit_dest(&self.spec.key, &dest_spec(*known))
     }
 
     pub const fn ipvs(&self) -> &Ipvs {
         &self.ipvs
     }
 
+    /// `sysctl -w net.ipv4.vs.…`
+    pub fn sysctl(&mut self, name: &str, value: &str) -> Result<(), SysctlError> {
+        self.ipvs.config.set(name, value)
+    }
+
     /// A connection begins. Time never goes backwards between calls.
     pub fn open(&mut self, at: Instant, client: SocketAddr) -> Picked {
-        let mut trace = Trace::new(Level::Full);
+        let mut trace = Trace::new(self.level);
         let request = self.client_sends(at, client, TcpFlags::SYN, &mut trace);
         let mut picked = Picked { server: None, candidates: Vec::new(), because: String::new() };
         for event in trace.events {
@@ -90,6 +111,7 @@ impl Arrivals {
             }
         }
         let Request::Send(xmit) = request else { return picked };
+        self.going.insert(client, xmit.server);
         picked.server = self.servers.iter().position(|server| server.addr == xmit.server);
         let mut trace = Trace::default();
         self.server_sends(at, xmit.server, client, TcpFlags::SYN.with(TcpFlags::ACK), &mut trace);
@@ -101,8 +123,7 @@ impl Arrivals {
     pub fn close(&mut self, at: Instant, client: SocketAddr) {
         let mut trace = Trace::default();
         let fin = TcpFlags::FIN.with(TcpFlags::ACK);
-        let server = self.ipvs.conns().filter(|c| c.client == client).last().map(|c| c.server);
-        if let Some(server) = server {
+        if let Some(server) = self.going.remove(&client) {
             self.server_sends(at, server, client, fin, &mut trace);
             self.client_sends(at, client, fin, &mut trace);
         }
@@ -132,6 +153,18 @@ impl Arrivals {
         let skb = segment(server, client, flags);
         let mut cx = IpvsCx { now: at, trace, old_conntrack: false, from_self: false };
         _ = self.ipvs.reply(&mut cx, &skb);
+    }
+}
+
+const fn dest_spec(server: Server) -> DestSpec {
+    DestSpec {
+        addr: server.addr.ip(),
+        port: server.addr.port(),
+        forward: Forward::Masq,
+        encapsulation: Encapsulation::Ipip,
+        weight: server.weight,
+        upper: 0,
+        lower: 0,
     }
 }
 
@@ -165,5 +198,35 @@ pub(super) const fn header(src: SocketAddr, dst: SocketAddr, number: u8) -> Ip {
         frag_offset: 0,
         flow_label: 0,
         options: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(last: u8) -> Server {
+        Server { addr: SocketAddr::from(([10, 0, 0, last], 80)), weight: 1 }
+    }
+
+    /// Round robin over two; one is quiesced while a client that sticks to it comes back.
+    #[test]
+    fn a_quiesced_server_keeps_those_that_stick_to_it() {
+        let servers = [server(1), server(2)];
+        let made = Arrivals::new("rr", SchedFlags::default(), &servers, KernelVersion::V6_12, 1);
+        let mut arrivals = made.expect("the service is made");
+        assert_eq!(arrivals.stick(Duration::from_secs(300)), Ok(()));
+        let client = |host: u8, port: u16| SocketAddr::from(([10, 1, 0, host], port));
+        let open = |arrivals: &mut Arrivals, ms, host, port| {
+            arrivals.open(Instant::from_millis(ms), client(host, port)).server
+        };
+        assert_eq!(open(&mut arrivals, 0, 1, 4000), Some(0));
+        assert_eq!(open(&mut arrivals, 1, 2, 4000), Some(1));
+        arrivals.close(Instant::from_millis(2), client(1, 4000));
+        assert_eq!(arrivals.ipvs().dests.values().map(|dest| dest.active).sum::<u32>(), 1);
+        assert_eq!(arrivals.weigh(0, 0), Ok(()));
+        assert_eq!(open(&mut arrivals, 3, 1, 4001), Some(0), "its template");
+        assert_eq!(open(&mut arrivals, 4, 3, 4000), Some(1), "the scheduler");
+        assert_eq!(arrivals.weigh(2, 1), Err(Error::NoSuchDest));
     }
 }

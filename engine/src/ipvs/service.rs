@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::dest::DestId;
+use super::sched::hash::fold;
 use super::sched::{SchedFlags, Scheduler};
 use super::stats::Stats;
 use crate::base::Duration;
@@ -49,7 +50,24 @@ impl ServiceKey {
             Self::Mark { mark, .. } => *mark,
         }
     }
+
+    /// The list that the kernel searches for it, of [`BUCKETS`] in the table of its kind (`ip_vs_svc_hashkey`,
+    /// `ip_vs_svc_fwm_hashkey`). The kernel also mixes in a number of the namespace, the same for all its services:
+    /// it moves the lists around and leaves their lengths alone.
+    pub fn bucket(&self) -> u32 {
+        let mixed = match self {
+            Self::Address { proto, addr, port, .. } => {
+                let port = u32::from(*port);
+                u32::from(*proto) ^ fold(*addr) ^ (port >> BUCKETS.ilog2()) ^ port
+            }
+            Self::Mark { mark, .. } => *mark,
+        };
+        mixed % BUCKETS
+    }
 }
+
+/// Lists of services by address, and as many of those by mark (`IP_VS_SVC_TAB_SIZE`, up to 6.18).
+pub const BUCKETS: u32 = 256;
 
 /// How clients stick to a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

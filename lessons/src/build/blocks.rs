@@ -25,6 +25,50 @@ pub(super) struct ScenarioBody {
     #[serde(default)]
     pub(super) show: Vec<String>,
     pub(super) spread: Option<SpreadBody>,
+    pub(super) picks: Option<PicksBody>,
+    pub(super) queue: Option<QueueBody>,
+    pub(super) lookups: Option<LookupsBody>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PicksBody {
+    /// All that the kernel has when empty.
+    #[serde(default)]
+    pub(super) schedulers: Vec<String>,
+    pub(super) servers: Vec<crate::picks::ServerInput>,
+    pub(super) arrivals: Vec<crate::picks::Arrival>,
+    #[serde(default)]
+    pub(super) changes: Vec<crate::picks::Change>,
+    #[serde(default)]
+    pub(super) persistent_s: u32,
+    #[serde(default)]
+    pub(super) sysctls: BTreeMap<String, String>,
+    pub(super) seed: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct QueueBody {
+    pub(super) schedulers: Vec<String>,
+    pub(super) pods: u32,
+    pub(super) requests: u32,
+    pub(super) load_percent: u32,
+    pub(super) shortest_ms: u32,
+    pub(super) longest_ms: u32,
+    pub(super) tail: u32,
+    pub(super) seed: u64,
+    #[serde(default)]
+    pub(super) published: Vec<crate::queue::Published>,
+    #[serde(default)]
+    pub(super) within_percent: u32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LookupsBody {
+    pub(super) forms: Vec<crate::lookups::Form>,
+    pub(super) services: Vec<u32>,
 }
 
 #[derive(Debug, Deserialize)]

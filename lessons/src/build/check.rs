@@ -1,5 +1,7 @@
 //! The rules a lesson must keep, beyond being readable: what `lessons/README.md` lists by class.
 
+use serde_json::Value;
+
 use super::blocks::{QuestionBody, TaskBody};
 use super::compile::Built;
 use super::problem::{Class, Problems};
@@ -222,6 +224,28 @@ pub(super) fn task(
             }
             Some((false, _)) | None => {}
         }
+    }
+}
+
+/// A simulation that names published figures comes as near to them as it says.
+pub(super) fn published(fence: &Fence, input: &Input, facts: &Value, problems: &mut Problems) {
+    let Input::Queue(input) = input else { return };
+    let within = f64::from(input.within_percent) / 100.0;
+    for published in &input.published {
+        let mut all = facts["schedulers"].as_array().into_iter().flatten();
+        let served = all.find(|served| served["name"] == published.scheduler.as_str());
+        let message = match served.and_then(|served| served["off"].as_f64()) {
+            Some(off) if off.abs() <= within => continue,
+            Some(off) => format!(
+                "{}: the 99th percentile is off the published {} ms by {:.0} %; at most {} % is claimed",
+                published.scheduler,
+                published.p99_ms,
+                100.0 * off,
+                input.within_percent
+            ),
+            None => format!("`published` names `{}`, which is not among `schedulers`", published.scheduler),
+        };
+        problems.add(fence.line, Class::PublishedMissed, message);
     }
 }
 

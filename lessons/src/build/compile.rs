@@ -199,16 +199,11 @@ fn choices(
 
 fn figure(cx: &Cx<'_>, fence: &Fence, problems: &mut Problems) -> Option<Figure> {
     let (run, show) = (cx.run(fence, problems)?, attribute(fence, "show", problems)?);
-    let picture = match show.as_str() {
-        "river" => Picture::River,
-        "shares" => Picture::Shares,
-        "walked" => Picture::Walked,
-        "draws" => Picture::Draws,
-        other => {
-            let message = format!("no figure `{other}` (there are: river, shares, walked, draws)");
-            problems.add(fence.line, Class::BlockSyntax, message);
-            return None;
-        }
+    let Some((_, picture)) = Picture::ALL.into_iter().find(|(name, _)| *name == show) else {
+        let known = Picture::ALL.map(|(name, _)| name).join(", ");
+        let message = format!("no figure `{show}` (there are: {known})");
+        problems.add(fence.line, Class::BlockSyntax, message);
+        return None;
     };
     let packet = fence.attributes.get("packet").map_or(Ok(0), |text| text.parse::<u32>());
     let Ok(packet) = packet else {

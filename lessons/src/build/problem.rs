@@ -20,11 +20,12 @@ pub enum Class {
     TaskStartPasses,
     TaskSolutionFails,
     TaskWrongPasses,
+    PublishedMissed,
     PageTooLarge,
 }
 
 impl Class {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::FrontMatter,
         Self::BlockSyntax,
         Self::UnknownReference,
@@ -40,6 +41,7 @@ impl Class {
         Self::TaskStartPasses,
         Self::TaskSolutionFails,
         Self::TaskWrongPasses,
+        Self::PublishedMissed,
         Self::PageTooLarge,
     ];
 
@@ -61,6 +63,7 @@ impl Class {
             Self::TaskStartPasses => "task-start-passes",
             Self::TaskSolutionFails => "task-solution-fails",
             Self::TaskWrongPasses => "task-wrong-passes",
+            Self::PublishedMissed => "published-missed",
             Self::PageTooLarge => "page-too-large",
         }
     }

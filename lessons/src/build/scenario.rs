@@ -6,13 +6,17 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::blocks::{self, ScenarioBody, attribute};
+use super::check;
 use super::compile::beside;
 use super::problem::{Class, Problems};
 use super::source::Fence;
 use super::transcript::{self, Transcript};
 use crate::expr::Facts;
 use crate::facts;
+use crate::lookups::LookupsInput;
 use crate::model::{Console, Input, Run, SpreadInput};
+use crate::picks::PicksInput;
+use crate::queue::QueueInput;
 
 /// Every scenario of a lesson, run.
 #[derive(Debug, Default)]
@@ -114,7 +118,9 @@ fn run(
             "{} {} {} {} {} {}",
             spread.rules, spread.client, spread.service, spread.connections, spread.batch, spread.seed
         ),
+        Input::Picks(_) | Input::Queue(_) | Input::Lookups(_) => fence.body.clone(),
     });
+    check::published(fence, &input, &outcome.facts, problems);
     let cuts: Vec<u32> = shows.keys().filter(|(run, _)| run == id).filter_map(|(_, after)| *after).collect();
     for after in cuts {
         let commands = shows.remove(&(id.to_owned(), Some(after))).unwrap_or_default();
@@ -147,8 +153,11 @@ fn input(dir: &Path, body: &ScenarioBody) -> Result<Input, String> {
             seed: spread.seed,
         }));
     }
+    if let Some(computed) = computed(body) {
+        return Ok(computed);
+    }
     let Some(node) = &body.node else {
-        return Err("a scenario has a `[node]` and `packets`, or a `[spread]`".to_owned());
+        return Err("a scenario has a `[node]` and `packets`, or one of `[spread]`, `[picks]`, `[queue]`, `[lookups]`".to_owned());
     };
     let mut node = serde_json::to_value(node).map_err(|error| error.to_string())?;
     for step in node.get_mut("setup").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -169,6 +178,39 @@ fn input(dir: &Path, body: &ScenarioBody) -> Result<Input, String> {
         case["draws"] = json!(draws);
     }
     Ok(Input::Replay(case.to_string()))
+}
+
+/// A scenario whose input is its block and nothing else.
+fn computed(body: &ScenarioBody) -> Option<Input> {
+    let picks = body.picks.as_ref().map(|picks| {
+        Input::Picks(PicksInput {
+            schedulers: picks.schedulers.clone(),
+            servers: picks.servers.clone(),
+            arrivals: picks.arrivals.clone(),
+            changes: picks.changes.clone(),
+            persistent_s: picks.persistent_s,
+            sysctls: picks.sysctls.clone(),
+            seed: picks.seed,
+        })
+    });
+    let queue = body.queue.as_ref().map(|queue| {
+        Input::Queue(QueueInput {
+            schedulers: queue.schedulers.clone(),
+            pods: queue.pods,
+            requests: queue.requests,
+            load_percent: queue.load_percent,
+            shortest_ms: queue.shortest_ms,
+            longest_ms: queue.longest_ms,
+            tail: queue.tail,
+            seed: queue.seed,
+            published: queue.published.clone(),
+            within_percent: queue.within_percent,
+        })
+    });
+    let lookups = body.lookups.as_ref().map(|lookups| {
+        Input::Lookups(LookupsInput { forms: lookups.forms.clone(), services: lookups.services.clone() })
+    });
+    picks.or(queue).or(lookups)
 }
 
 /// The same case with its first `after` packets only, showing `commands`.

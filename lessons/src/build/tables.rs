@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::scenario::Scenarios;
+use crate::lookups::Form;
 use crate::model::{Input, Picture, Table};
 
 pub(super) fn table(
@@ -15,10 +16,19 @@ pub(super) fn table(
     let input = scenarios.get(run).map(|run| &run.input);
     match (picture, input) {
         (Picture::River, Some(Input::Replay(case))) => river(facts, case, packet),
-        (Picture::Shares, Some(Input::Spread(_))) => Ok(endpoints(facts, SHARES)),
-        (Picture::Walked, Some(Input::Spread(_))) => Ok(endpoints(facts, WALKED)),
+        (Picture::Shares, Some(Input::Spread(_))) => Ok(rows(facts, "endpoints", SHARES)),
+        (Picture::Walked, Some(Input::Spread(_))) => Ok(rows(facts, "endpoints", WALKED)),
         (Picture::Draws, Some(Input::Spread(_))) => Ok(draws(facts)),
+        (Picture::Picks, Some(Input::Picks(_))) => Ok(picks(facts)),
+        (Picture::Times, Some(Input::Queue(_))) => Ok(rows(facts, "schedulers", TIMES)),
+        (Picture::Backlog, Some(Input::Queue(_))) => Ok(backlog(facts)),
+        (Picture::Lookups, Some(Input::Lookups(_))) => Ok(lookups(facts)),
         (Picture::River, _) => Err("a river needs a scenario with packets".to_owned()),
+        (Picture::Picks, _) => Err("this figure needs a scenario with `[picks]`".to_owned()),
+        (Picture::Times | Picture::Backlog, _) => {
+            Err("this figure needs a scenario with a `[queue]`".to_owned())
+        }
+        (Picture::Lookups, _) => Err("this figure needs a scenario with `[lookups]`".to_owned()),
         (Picture::Shares | Picture::Walked | Picture::Draws, _) => {
             Err("this figure needs a scenario with a `[spread]`".to_owned())
         }
@@ -106,8 +116,83 @@ const WALKED: &[Column] = &[
     ("Share", |e| format!("{:.2} %", 100.0 * e["share"].as_f64().unwrap_or(0.0))),
 ];
 
-fn endpoints(facts: &Value, columns: &[Column]) -> Table {
-    let list = facts["endpoints"].as_array().cloned().unwrap_or_default();
+const TIMES: &[Column] = &[
+    ("Scheduler", |s| word(&s["name"])),
+    ("Half within", |s| seconds(&s["times"]["p50"])),
+    ("90 % within", |s| seconds(&s["times"]["p90"])),
+    ("99 % within", |s| seconds(&s["times"]["p99"])),
+    ("Published for 99 %", |s| {
+        if s["published"].is_null() { "none".to_owned() } else { seconds(&s["published"]) }
+    }),
+    ("Waited", |s| word(&s["waited"])),
+    ("Waited beside an idle pod", |s| word(&s["beside_idle"])),
+];
+
+/// `4.32 s` of milliseconds.
+fn seconds(ms: &Value) -> String {
+    format!("{:.2} s", ms.as_f64().unwrap_or(0.0) / 1000.0)
+}
+
+/// A scheduler a row, an arrival a column: the server and what it was judged by.
+fn picks(facts: &Value) -> Table {
+    let list = |of: &Value| of.as_array().cloned().unwrap_or_default();
+    let arrivals = list(&facts["arrivals"]);
+    let mut head = vec!["Scheduler".to_owned()];
+    head.extend(arrivals.iter().map(|arrival| format!("{} ms", word(&arrival["at_ms"]))));
+    let cell = |pick: &Value| match word(&pick["score"]).as_str() {
+        "" => word(&pick["server"]),
+        score => format!("{}: {score}", word(&pick["server"])),
+    };
+    let row = |scheduled: &Value| {
+        let mut row = vec![word(&scheduled["name"])];
+        row.extend(list(&scheduled["picks"]).iter().map(cell));
+        row
+    };
+    Table { head, rows: list(&facts["schedulers"]).iter().map(row).collect() }
+}
+
+/// Every second moment of the window: requests at each pod, by scheduler.
+fn backlog(facts: &Value) -> Table {
+    let list = |of: &Value| of.as_array().cloned().unwrap_or_default();
+    let schedulers = list(&facts["schedulers"]);
+    let window = list(&facts["window"]);
+    let from = window.first().and_then(Value::as_f64).unwrap_or(0.0);
+    let mut head = vec!["Second".to_owned()];
+    for scheduler in &schedulers {
+        head.extend(
+            (1..=list(&scheduler["backlog"]).len())
+                .map(|pod| format!("{}, pod {pod}", word(&scheduler["name"]))),
+        );
+    }
+    let row = |(at, moment): (usize, &Value)| {
+        let mut row = vec![format!("{:.0}", (moment.as_f64().unwrap_or(0.0) - from) / 1000.0)];
+        let lanes = schedulers.iter().flat_map(|scheduler| list(&scheduler["backlog"]));
+        row.extend(lanes.map(|lane| word(&lane[at])));
+        row
+    };
+    Table { head, rows: window.iter().enumerate().step_by(2).map(row).collect() }
+}
+
+fn lookups(facts: &Value) -> Table {
+    let rows = facts["rows"].as_array().cloned().unwrap_or_default();
+    let forms = [Form::Iptables, Form::NftList, Form::NftMap, Form::Ipvs];
+    let members = forms.map(|form| (form, serde_json::to_value(form).unwrap_or_default()));
+    let asked = |member: &Value| rows.iter().any(|row| !row[member.as_str().unwrap_or_default()].is_null());
+    let columns: Vec<_> = members.into_iter().filter(|(_, member)| asked(member)).collect();
+    let mut head = vec!["Services".to_owned()];
+    head.extend(columns.iter().map(|(form, _)| format!("{}: at worst", form.title())));
+    let row = |row: &Value| {
+        let mut cells = vec![word(&row["services"])];
+        cells.extend(
+            columns.iter().map(|(_, member)| word(&row[member.as_str().unwrap_or_default()]["worst"])),
+        );
+        cells
+    };
+    Table { head, rows: rows.iter().map(row).collect() }
+}
+
+fn rows(facts: &Value, member: &str, columns: &[Column]) -> Table {
+    let list = facts[member].as_array().cloned().unwrap_or_default();
     Table {
         head: columns.iter().map(|(head, _)| (*head).to_owned()).collect(),
         rows: list.iter().map(|e| columns.iter().map(|(_, cell)| cell(e)).collect()).collect(),
