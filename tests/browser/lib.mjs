@@ -1,21 +1,16 @@
 // Drives the site in Chromium, for the tests beside this file.
 //
-// Owns: starting the browser, opening pages, watching each page for anything that must never happen, the helpers for
+// Owns: opening pages, watching each page for anything that must never happen, the helpers for
 // keyboard, accessibility and screenshots. Does not own what a page should show: that is in the *.test.mjs files.
 //
 // `cargo xtask test browser` sets the variables below; the server is xtask's own, with the headers of a careful host.
 
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, test } from "node:test";
 
-const setting = (name) => {
-  const value = process.env[name];
-  if (!value) throw new Error(`${name} is not set: run this by \`cargo xtask test browser\``);
-  return value;
-};
+import { launch, require, setting } from "./chromium.mjs";
 
 /** The site at the root of its host. */
 export const ROOT = setting("CHAINWALK_URL");
@@ -23,9 +18,6 @@ export const ROOT = setting("CHAINWALK_URL");
 export const SUB_PATH = setting("CHAINWALK_SUB_URL");
 const SCREENSHOTS = setting("CHAINWALK_SCREENSHOTS");
 
-// The packages live in a cache outside the clone, so plain `import` cannot find them.
-const require = createRequire(join(setting("CHAINWALK_NODE_MODULES"), "x.js"));
-const { chromium } = require("playwright-core");
 const AXE_SOURCE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 export const WIDE = { width: 1280, height: 800 };
@@ -33,11 +25,6 @@ export const NARROW = { width: 390, height: 844 };
 
 /** How long a page may take to show what a test waits for. */
 const PATIENCE_MS = 20_000;
-
-const FLAGS = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync",
-];
 
 let browser;
 after(async () => { await browser?.close(); });
@@ -51,7 +38,7 @@ after(async () => { await browser?.close(); });
  */
 export function pageTest(name, options, body) {
   test(name, { timeout: 180_000 }, async () => {
-    browser ??= await chromium.launch({ executablePath: setting("CHAINWALK_CHROMIUM"), args: FLAGS });
+    browser ??= await launch();
     const context = await browser.newContext({
       baseURL: options.base ?? ROOT,
       viewport: options.viewport ?? WIDE,
@@ -182,17 +169,6 @@ export async function paste(page, locator, text) {
       field.dispatchEvent(new InputEvent("input", { bubbles: true, inputType: "insertFromPaste" }));
     }
   }, text);
-}
-
-/** The longest task of the main thread since the page was opened, in milliseconds, and how many were above 50 ms. */
-export async function watchLongTasks(page) {
-  await page.addInitScript(() => {
-    window.longTasks = [];
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) window.longTasks.push(Math.round(entry.duration));
-    }).observe({ type: "longtask", buffered: true });
-  });
-  return () => page.evaluate(() => window.longTasks.splice(0));
 }
 
 export { assert };

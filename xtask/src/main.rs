@@ -13,6 +13,7 @@
     reason = "wall-clock time is what a build tool reports; the ban keeps it out of the engine"
 )]
 
+mod bench;
 mod build;
 mod failure;
 mod html;
@@ -48,7 +49,8 @@ Commands:
                  --list         name the suites and what each needs
   build        write dist/: static files for any host and any sub-path
                  --dev          quick build without optimisation
-  bench        measure the budgets of the design (arguments go to the program; try --help)
+  bench        measure the budgets of the design: natively, in WebAssembly, on the page
+                 (with arguments, which go to the program: natively; try --help)
   conformance  compare the emulator with this machine's kernel (arguments go to the program)
   fuzz         mutate inputs from a seed (arguments go to the program)
 
@@ -83,6 +85,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Build { dev } => {
             build::run(&workspace, if dev { build::Mode::Dev } else { build::Mode::Web })?;
         }
+        Command::Pass(pass::Program::Bench, arguments) => return bench::run(&workspace, &arguments),
         Command::Pass(program, arguments) => return pass::run(&workspace, program, &arguments),
     }
     Ok(ExitCode::SUCCESS)

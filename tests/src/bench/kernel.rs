@@ -169,12 +169,11 @@ pub fn rows(sizes: &[u32]) -> io::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for &rules in sizes {
         for plane in Plane::ALL {
-            let figure = |what, measured| Row { what, limit: None, measured, samples: 1 };
             let loaded = bed.load(plane, rules)?;
-            rows.push(figure(format!("kernel: load {rules} rules, {}", plane.name()), loaded));
+            rows.push(Row::figure(format!("kernel: load {rules} rules, {}", plane.name()), loaded));
             let walked = bed.first_packet(rules)?;
-            let row = figure(format!("kernel: first packet behind {rules} rules, {}", plane.name()), walked);
-            rows.push(Row { samples: SAMPLES, ..row });
+            let what = format!("kernel: first packet behind {rules} rules, {}", plane.name());
+            rows.push(Row::figure(what, walked));
         }
     }
     Ok(rows)

@@ -1,9 +1,12 @@
-//! [`Row`]: one line of the table: what, the limit, what was measured.
+//! [`Row`]: one line of the table: what, the limit, what was measured natively and in WebAssembly.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
+
+/// WebAssembly may take this many times as long as the native engine.
+const WASM_RATIO_MAX: f64 = 2.0;
 
 /// A measured budget or a figure to compare with.
 #[derive(Clone, Debug)]
@@ -11,53 +14,60 @@ pub struct Row {
     pub what: String,
     /// None for a figure that has no budget, such as the kernel's.
     pub limit: Option<Duration>,
-    /// Median of the samples.
     pub measured: Duration,
-    pub samples: usize,
+    /// The same in WebAssembly.
+    pub wasm: Option<Duration>,
 }
 
 impl Row {
-    /// Times a row of the engine, per operation, in processor time.
-    pub fn engine(row: &chainwalk_portable::rows::Row) -> Self {
-        let mut work = (row.prepare)();
-        // Once unmeasured: page faults and table growth belong to nobody's budget.
-        drop(work());
-        Self::measure(row.what, row.limit_ns.map(Duration::from_nanos), row.samples, || {
-            cpu_time(&mut work) / row.operations
-        })
+    /// A row without a budget.
+    pub fn figure(what: impl Into<String>, measured: Duration) -> Self {
+        Self { what: what.into(), limit: None, measured, wasm: None }
     }
 
-    /// Runs `once` `samples` times and keeps the median of what it measured.
-    pub fn measure(
-        what: impl Into<String>,
-        limit: Option<Duration>,
-        samples: usize,
-        mut once: impl FnMut() -> Duration,
-    ) -> Self {
-        let mut times: Vec<Duration> = (0..samples.max(1)).map(|_| once()).collect();
-        times.sort_unstable();
-        Self { what: what.into(), limit, measured: times[times.len() / 2], samples: times.len() }
+    /// Times a row of the engine, per operation, in processor time: since it never waits and the machine may be
+    /// shared.
+    pub fn engine(row: &chainwalk_portable::rows::Row) -> Self {
+        let measured = Duration::from_nanos(row.measure(cpu_nanos));
+        Self { limit: row.limit_ns.map(Duration::from_nanos), ..Self::figure(row.what, measured) }
     }
 
     /// Whether the budget is kept; a row without one always is.
     pub fn kept(&self) -> bool {
-        self.limit.is_none_or(|limit| self.measured <= limit)
+        let wasm_kept = self.limit.is_none() || self.wasm_ratio().is_none_or(|ratio| ratio <= WASM_RATIO_MAX);
+        self.limit.is_none_or(|limit| self.measured <= limit) && wasm_kept
+    }
+
+    /// How many times as long WebAssembly takes.
+    fn wasm_ratio(&self) -> Option<f64> {
+        self.wasm.map(|wasm| wasm.as_secs_f64() / self.measured.as_secs_f64().max(1e-9))
+    }
+
+    /// The heading over rows.
+    pub fn heading() -> String {
+        format!("{:<64} {:>8} {:>8} {:>5} {:>8} {:>6}", "", "limit", "native", "", "wasm", "ratio")
     }
 }
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let limit = self.limit.map_or_else(|| "-".to_owned(), human);
-        let ratio = match self.limit {
-            Some(limit) => format!("{:.2}", self.measured.as_secs_f64() / limit.as_secs_f64()),
-            None => "-".to_owned(),
-        };
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let share = self.limit.map(|limit| self.measured.as_secs_f64() / limit.as_secs_f64());
         let verdict = match (self.limit, self.kept()) {
             (None, _) => "",
             (Some(_), true) => "ok",
             (Some(_), false) => "OVER",
         };
-        write!(f, "{:<66} {:>10} {:>10} {:>6} {:>4}", self.what, limit, human(self.measured), ratio, verdict)
+        write!(
+            f,
+            "{:<64} {:>8} {:>8} {:>5} {:>8} {:>6} {verdict}",
+            self.what,
+            or_dash(self.limit.map(human)),
+            human(self.measured),
+            or_dash(share.map(|share| format!("{:.0}%", share * 100.0))),
+            or_dash(self.wasm.map(human)),
+            or_dash(self.wasm_ratio().map(|ratio| format!("{ratio:.2}"))),
+        )
     }
 }
 
@@ -90,13 +100,8 @@ pub fn time<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     (start.elapsed(), value)
 }
 
-/// Time the calling thread computed during `work`: what the engine's own rows measure, since they never wait and
-/// the machine may be shared.
-fn cpu_time<T>(work: impl FnOnce() -> T) -> Duration {
-    let now = || clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from);
-    let start = now();
-    let value = work();
-    let took = now() - start;
-    drop(value);
-    took
+/// Nanoseconds the calling thread has computed.
+fn cpu_nanos() -> u64 {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from);
+    time.as_nanos() as u64
 }
