@@ -1,8 +1,9 @@
 // Four data planes: objects in, what each mode holds out, an edit lit, a packet side by side; by keyboard, narrow and
 // dark, under a sub-path, with a thousand Services.
 
+import { longestTask } from "./chromium.mjs";
 import {
-  NARROW, SUB_PATH, VIEWS, assert, assertAccessible, assertFits, open, pageTest, pressByKey, screenshot, tabTo, watchLongTasks,
+  NARROW, SUB_PATH, VIEWS, assert, assertAccessible, assertFits, open, pageTest, pressByKey, screenshot, tabTo,
 } from "./lib.mjs";
 
 const objects = (page) => page.locator("#objects-text");
@@ -127,10 +128,18 @@ pageTest("a link carries the whole state, also under a sub-path", { base: SUB_PA
 });
 
 pageTest("a thousand Services: an edit stays small and the page responsive", {}, async (page) => {
-  const longTasks = await watchLongTasks(page);
   await open(page, "#/planes");
   await settled(page);
-  await longTasks();
+  const [task, [first, second]] = await longestTask(page.context().browser(), page, () => editALargeNode(page));
+  console.log(`# 1,000 Services: ${first} ms to the first sync, ${second} ms from an edit to its sync (350 of them the pause in typing)`);
+  console.log(`# the longest task of the main thread meanwhile computed ${task.toFixed(1)} ms`);
+  assert.match(await page.locator(".held-count").innerText(), /changed [1-9]/);
+  assert.match(await compared(page).innerText(), /rules evaluated/);
+  await screenshot(page, "planes-large");
+});
+
+/** Milliseconds until the first sync of 1,000 Services, and until the sync of an edit. */
+async function editALargeNode(page) {
   let started = Date.now();
   await page.getByRole("button", { name: "1,000 Services", exact: true }).click();
   await page.getByText(/^Full sync of node-a: 1001 Services|^Partial sync of node-a: 1000 of 1001/).waitFor();
@@ -143,10 +152,5 @@ pageTest("a thousand Services: an edit stays small and the page responsive", {},
   await settled(page);
   await page.getByRole("listbox").evaluate((list) => { list.scrollTop = list.scrollHeight / 2; });
   await page.waitForTimeout(300);
-  const tasks = await longTasks();
-  console.log(`# 1,000 Services: ${first} ms to the first sync, ${second} ms from an edit to its sync (350 of them the pause in typing)`);
-  console.log(`# main-thread tasks above 50 ms meanwhile: ${tasks.join(", ") || "none"}`);
-  assert.match(await page.locator(".held-count").innerText(), /changed [1-9]/);
-  assert.match(await compared(page).innerText(), /rules evaluated/);
-  await screenshot(page, "planes-large");
-});
+  return [first, second];
+}
