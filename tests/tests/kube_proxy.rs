@@ -1,6 +1,8 @@
 //! kube-proxy's own unit tests as a peer: the text it programs for given objects, endpoint categories and
 //! conntrack clean-up. The data is not part of the project; without it these tests say so and skip.
 
+#[path = "kube_proxy/flows.rs"]
+mod flows;
 #[path = "kube_proxy/peer.rs"]
 mod peer;
 
@@ -203,6 +205,46 @@ fn ipvs_mode_programs_what_kube_proxy_programs() {
     println!("ipvs: {equal} equal, {} wrong", wrong.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert_eq!(equal, 64);
+}
+
+/// Packets through the rules that our proxy wrote, against the answers of kube-proxy's tests.
+#[test]
+fn flows_in_iptables_mode_go_where_kube_proxy_says() {
+    let Some(peer) = peer::load() else { return };
+    let (mut total, mut wrong) = (0, Vec::new());
+    let mut proxier: Option<iptables::Proxier> = None;
+    let mut setup = Vec::new();
+    for case in peer.cases.iter().filter(|case| case.mode == "iptables") {
+        let is_v6 = case.config.as_ref().is_some_and(|config| config.is_ipv6());
+        let tool = |rest: &str| format!("ip{}tables-restore {rest}", if is_v6 { "6" } else { "" });
+        match Objects::of(case) {
+            Some(objects) => {
+                if case.step == 0 || proxier.is_none() {
+                    proxier = Some(iptables::Proxier::new(objects.config.clone()));
+                    setup = vec![(tool("--noflush"), iptables::jumps_text())];
+                }
+                let proxier = proxier.as_mut().expect("made above");
+                proxier.config = objects.config.clone();
+                let sync = proxier.sync(&objects.services, &objects.endpoints, &objects.changes, case.time());
+                if case.sync_error.is_none() {
+                    proxier.applied(&sync);
+                    setup.push((tool("--noflush --counters"), sync.input));
+                }
+            }
+            // A test of the tracer, with rules but no objects.
+            None => {
+                let rules = case.ruleset.real_kernel_readback.clone().unwrap_or_default();
+                setup = vec![(tool(""), rules)];
+            }
+        }
+        if !case.flows.is_empty() {
+            total += case.flows.len();
+            wrong.extend(flows::run(case, &setup));
+        }
+    }
+    println!("iptables flows: {} of {total} equal", total - wrong.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(total, 246);
 }
 
 /// Commands in an order of their own: kube-proxy visits Services in random order.

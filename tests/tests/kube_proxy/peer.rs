@@ -54,11 +54,29 @@ pub(crate) struct Case {
     pub(crate) ruleset: Ruleset,
     /// The sync was made to fail.
     pub(crate) sync_error: Option<String>,
+    #[serde(default)]
+    pub(crate) flows: Vec<Flow>,
     virtual_servers: Option<Vec<VirtualServer>>,
     #[serde(default)]
     ipsets: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     kube_ipvs0_addresses: Vec<String>,
+}
+
+/// A packet, and what kube-proxy's tracer made of it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Flow {
+    pub(crate) name: String,
+    #[serde(rename = "sourceIP")]
+    pub(crate) source_ip: String,
+    #[serde(rename = "destIP")]
+    pub(crate) dest_ip: String,
+    pub(crate) dest_port: u16,
+    pub(crate) protocol: String,
+    /// Endpoints, `REJECT`, `DROP`, `ACCEPT`, or empty where no rule decided.
+    pub(crate) output: String,
+    pub(crate) masq: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -178,7 +196,7 @@ pub(crate) struct CaseConfig {
     conntrack_tcp_liberal: bool,
     local_detector: Option<Detector>,
     #[serde(default)]
-    localhost_node_ports: bool,
+    pub(crate) localhost_node_ports: bool,
     #[serde(default)]
     masquerade_all: bool,
     #[serde(rename = "nfAcctCounters", default)]
@@ -207,8 +225,12 @@ struct Detector {
 }
 
 impl CaseConfig {
+    pub(crate) fn is_ipv6(&self) -> bool {
+        self.ip_family.as_deref() == Some("IPv6")
+    }
+
     pub(crate) fn to_config(&self, case: &Case) -> Config {
-        let family = if self.ip_family.as_deref() == Some("IPv6") { Family::V6 } else { Family::V4 };
+        let family = if self.is_ipv6() { Family::V6 } else { Family::V4 };
         let node_ip =
             self.node_ip.as_deref().and_then(|ip| ip.parse().ok()).unwrap_or([192, 168, 0, 2].into());
         let detector =
