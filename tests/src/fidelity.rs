@@ -83,7 +83,7 @@ const SUBJECTS: &[Subject] = &[
     absent("data planes", "eBPF", "no programs and no maps"),
     exact(
         "kube-proxy",
-        "text of the iptables, nftables (1.34 to 1.36) and IPVS modes, endpoint categories",
+        "text of the iptables, nftables (1.34 to 1.36) and IPVS modes, endpoint categories, metrics",
         "",
     ),
     absent("kube-proxy", "releases before 1.34 and from 1.37, Windows", "refused by name"),

@@ -239,12 +239,68 @@ fn flows_in_iptables_mode_go_where_kube_proxy_says() {
         }
         if !case.flows.is_empty() {
             total += case.flows.len();
-            wrong.extend(flows::run(case, &setup));
+            let found = flows::run(case, &setup);
+            wrong.extend(found.unwrap_or_else(|error| panic!("{}: {error}", case.id)));
         }
     }
     println!("iptables flows: {} of {total} equal", total - wrong.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(total, 246);
+}
+
+#[test]
+fn flows_in_nftables_mode_1_36_go_where_kube_proxy_says() {
+    nftables_flows("nftables-1.36");
+}
+
+#[test]
+fn flows_in_nftables_mode_1_35_go_where_kube_proxy_says() {
+    nftables_flows("nftables-1.35");
+}
+
+#[expect(clippy::print_stdout, reason = "the score of a comparison")]
+fn nftables_flows(version: &str) {
+    let Some(peer) = peer::load() else { return };
+    let (mut total, mut wrong) = (0, Vec::new());
+    let mut proxier: Option<nftables::Proxier> = None;
+    let mut setup = Vec::new();
+    for case in peer.cases.iter().filter(|case| case.id.starts_with(version)) {
+        let load = |text: String| ("nft -f -".to_owned(), text);
+        match Objects::of(case) {
+            Some(objects) => {
+                if case.step == 0 || proxier.is_none() {
+                    proxier = Some(nftables::Proxier::new(objects.config.clone()));
+                    setup.clear();
+                }
+                let proxier = proxier.as_mut().expect("made above");
+                proxier.config = objects.config.clone();
+                let sync = proxier.sync(&objects.services, &objects.endpoints, &objects.changes, case.time());
+                if case.sync_error.is_none() {
+                    proxier.applied(&sync);
+                    let cleanup = sync.cleanup.iter().map(|op| op.text.clone() + "\n").collect();
+                    setup
+                        .extend([cleanup, sync.text()].into_iter().filter(|text| !text.is_empty()).map(load));
+                }
+            }
+            // A test of the tracer, with rules but no objects.
+            None => setup = vec![load(case.ruleset.real_kernel_readback.clone().unwrap_or_default())],
+        }
+        if case.flows.is_empty() {
+            continue;
+        }
+        total += case.flows.len();
+        match flows::run(case, &setup) {
+            Ok(found) => wrong.extend(found),
+            Err(error) if error.contains("is not emulated as a set-up command") => {
+                println!("skipped: {error}");
+                return;
+            }
+            Err(error) => panic!("{}: {error}", case.id),
+        }
+    }
+    println!("{version} flows: {} of {total} equal", total - wrong.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(total, 218);
 }
 
 /// Commands in an order of their own: kube-proxy visits Services in random order.

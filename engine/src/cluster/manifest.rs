@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_saphyr::Error;
 
+use super::configuration::KubeProxyConfiguration;
 use super::objects::{
-    AddressType, EndpointPort, EndpointSlice, EndpointSpec, Metadata, Node, NodeStatus, Service, ServiceSpec,
-    ServiceStatus,
+    AddressType, EndpointPort, EndpointSlice, EndpointSpec, Metadata, Node, NodeSpec, NodeStatus, Service,
+    ServiceSpec, ServiceStatus,
 };
 use crate::base::limits::MANIFEST_BYTES_MAX;
 
@@ -20,6 +21,8 @@ pub struct Objects {
     pub services: Vec<Service>,
     pub slices: Vec<EndpointSlice>,
     pub nodes: Vec<Node>,
+    /// The last one, if there are several.
+    pub configuration: Option<KubeProxyConfiguration>,
     /// Kinds left out, each once.
     pub ignored: Vec<String>,
 }
@@ -53,18 +56,33 @@ pub fn parse(text: &str) -> Result<Objects, ManifestError> {
             }
             Some(kind) if kind.ends_with("List") => {
                 let list: List = serde_saphyr::from_str(document).map_err(wrong)?;
+                let has_nodes = kind == "NodeList" || list.items.iter().any(|item| item.kind == "Node");
+                let nodes: NodeList = if has_nodes {
+                    serde_saphyr::from_str(document).map_err(wrong)?
+                } else {
+                    NodeList::default()
+                };
+                let mut specs = nodes.items.into_iter().map(|item| item.spec);
                 for item in list.items {
+                    let node_spec = specs.next();
                     // Items of a typed list may leave out their kind.
                     let kind = match &item.kind[..] {
                         "" => kind.trim_end_matches("List").to_owned(),
                         own => own.to_owned(),
                     };
-                    objects.add(&kind, item);
+                    objects.add(&kind, item, node_spec);
                 }
             }
             Some(kind @ ("Service" | "EndpointSlice" | "Node")) => {
                 let item = serde_saphyr::from_str(document).map_err(wrong)?;
-                objects.add(kind, item);
+                let node: Option<NodeItem> = match kind {
+                    "Node" => Some(serde_saphyr::from_str(document).map_err(wrong)?),
+                    _ => None,
+                };
+                objects.add(kind, item, node.map(|node| node.spec));
+            }
+            Some("KubeProxyConfiguration") => {
+                objects.configuration = Some(serde_saphyr::from_str(document).map_err(wrong)?);
             }
             Some(kind) => objects.ignore(kind),
         }
@@ -109,10 +127,13 @@ impl Objects {
         self.services.extend_from_slice(&more.services);
         self.slices.extend_from_slice(&more.slices);
         self.nodes.extend_from_slice(&more.nodes);
+        if more.configuration.is_some() {
+            self.configuration.clone_from(&more.configuration);
+        }
         more.ignored.iter().for_each(|kind| self.ignore(kind));
     }
 
-    fn add(&mut self, kind: &str, item: Item) {
+    fn add(&mut self, kind: &str, item: Item, node_spec: Option<NodeSpec>) {
         let mut metadata = item.metadata;
         if metadata.namespace.is_empty() && kind != "Node" {
             "default".clone_into(&mut metadata.namespace);
@@ -127,7 +148,13 @@ impl Objects {
                 ports: item.ports,
                 endpoints: item.endpoints,
             }),
-            "Node" => self.nodes.push(Node { metadata, status: item.status.node }),
+            "Node" => {
+                self.nodes.push(Node {
+                    metadata,
+                    spec: node_spec.unwrap_or_default(),
+                    status: item.status.node,
+                });
+            }
             other => self.ignore(other),
         }
     }
@@ -195,6 +222,20 @@ struct Item {
     endpoints: Vec<EndpointSpec>,
 }
 
+/// A Node's `spec`, read in a pass of its own: one struct for the fields of all kinds would have to buffer them,
+/// and mistakes would lose their places.
+#[derive(Default, Deserialize)]
+struct NodeItem {
+    #[serde(default)]
+    spec: NodeSpec,
+}
+
+#[derive(Default, Deserialize)]
+struct NodeList {
+    #[serde(default)]
+    items: Vec<NodeItem>,
+}
+
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Status {
@@ -258,6 +299,26 @@ spec:
         let wrong = two.replacen("name: api", "name: [", 1);
         assert_eq!(reader.read(&wrong), parse(&wrong));
         assert_eq!(reader.read(&two), parse(&two));
+    }
+
+    #[test]
+    fn nodes_keep_their_pod_networks_alone_and_in_lists() {
+        let node = "kind: Node\nmetadata: {name: a}\nspec: {podCIDRs: [10.244.1.0/24]}\n";
+        let list = "kind: List\nitems:\n- kind: Service\n  metadata: {name: s}\n- kind: Node\n  spec: {podCIDRs: [fd00::/64]}\n";
+        let objects = parse(&format!("{node}---\n{list}")).expect("both are fine");
+        let cidrs: Vec<_> = objects.nodes.iter().map(|node| node.spec.pod_cidrs.join(",")).collect();
+        assert_eq!(cidrs, ["10.244.1.0/24", "fd00::/64"]);
+    }
+
+    #[test]
+    fn a_configuration_is_read_and_its_mistakes_are_placed() {
+        let text = "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\nmode: ipvs\n\
+                    clusterCIDR: 10.244.0.0/16\nipvs:\n  scheduler: mh\n  strictARP: true\n  tcpTimeout: 15m0s\n\
+                    winkernel: {networkName: x}\n";
+        let read = parse(text).expect("the configuration is fine").configuration.expect("one was given");
+        assert_eq!((&*read.mode, &*read.ipvs.scheduler, read.ipvs.strict_arp), ("ipvs", "mh", true));
+        assert_eq!(read.ipvs.tcp_timeout.as_secs(), 900);
+        assert_eq!(refused(&text.replace("15m0s", "soon")).line, 8);
     }
 
     #[track_caller]

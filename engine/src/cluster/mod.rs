@@ -1,5 +1,6 @@
 //! What the cluster knows: Kubernetes objects, as the API serves them.
 
+pub mod configuration;
 #[cfg(feature = "manifest")]
 pub mod crowd;
 #[cfg(feature = "manifest")]

@@ -210,7 +210,16 @@ pub struct HintName {
 #[serde(rename_all = "camelCase", default)]
 pub struct Node {
     pub metadata: Metadata,
+    pub spec: NodeSpec,
     pub status: NodeStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeSpec {
+    /// Pod networks of the node.
+    #[serde(rename = "podCIDRs")]
+    pub pod_cidrs: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

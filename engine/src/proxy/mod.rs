@@ -10,6 +10,7 @@ pub mod conntrack;
 pub mod endpoints;
 pub mod iptables;
 pub mod ipvs;
+pub mod metrics;
 pub mod names;
 pub mod nftables;
 #[cfg(feature = "manifest")]
@@ -19,7 +20,7 @@ pub mod sync;
 pub mod topology;
 pub mod tracker;
 
-pub use config::{Config, IpvsConfig, KubernetesVersion, LocalDetector, NodePortAddresses};
+pub use config::{Config, IpvsConfig, KubernetesVersion, LocalDetector, Mode, NodePortAddresses};
 pub use endpoints::{Endpoint, EndpointsMap};
 pub use names::ServicePortName;
 pub use service_port::{ServiceMap, ServicePort};

@@ -20,7 +20,10 @@ const PACKETS: u16 = 40;
 pub(crate) type Setup = (String, String);
 
 /// Runs the flows of a case; an entry for each that went otherwise than recorded.
-pub(crate) fn run(case: &Case, setup: &[Setup]) -> Vec<String> {
+///
+/// # Errors
+/// What the engine says when it cannot load the rules.
+pub(crate) fn run(case: &Case, setup: &[Setup]) -> Result<Vec<String>, String> {
     let sent: Vec<Value> =
         case.flows.iter().enumerate().flat_map(|(i, flow)| packets(case, i, flow)).collect();
     let text = json!({
@@ -29,10 +32,7 @@ pub(crate) fn run(case: &Case, setup: &[Setup]) -> Vec<String> {
         "packets": sent,
     });
     let parsed = replay::parse(&text.to_string()).expect("the case is well formed");
-    let report = match replay::run(&parsed, &Options::default()) {
-        Ok(report) => report,
-        Err(error) => return vec![format!("{}: {error}", case.id)],
-    };
+    let report = replay::run(&parsed, &Options::default()).map_err(|error| error.to_string())?;
     let of = |index: usize| {
         let first = index * usize::from(PACKETS);
         &report.packets[first..first + usize::from(PACKETS)]
@@ -44,7 +44,7 @@ pub(crate) fn run(case: &Case, setup: &[Setup]) -> Vec<String> {
             case.id, flow.name, flow.source_ip, flow.dest_ip, flow.dest_port
         ))
     };
-    case.flows.iter().enumerate().filter_map(complaint).collect()
+    Ok(case.flows.iter().enumerate().filter_map(complaint).collect())
 }
 
 fn node(case: &Case, setup: &[Setup]) -> Value {

@@ -1,7 +1,7 @@
 //! `chainwalk proxy`: from manifests to what kube-proxy programs on one node.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chainwalk_engine::base::Instant;
 use chainwalk_engine::cluster::manifest::{self, Objects};
@@ -9,10 +9,9 @@ use chainwalk_engine::netfilter::Flavour;
 use chainwalk_engine::netfilter::set::Sets;
 use chainwalk_engine::packet::Family;
 use chainwalk_engine::proxy::addresses::parse_ip;
-use chainwalk_engine::proxy::endpoints::endpoints;
-use chainwalk_engine::proxy::service_port::service_ports;
 use chainwalk_engine::proxy::{
-    Changes, Config, EndpointsMap, KubernetesVersion, LocalDetector, ServiceMap, iptables, ipvs, nftables,
+    Changes, Config, EndpointsMap, KubernetesVersion, LocalDetector, Mode, ServiceMap, Tracker, iptables,
+    ipvs, nftables,
 };
 use chainwalk_engine::text::ipset::{self, IpsetCx};
 use chainwalk_engine::text::xt::SaveOptions;
@@ -22,9 +21,12 @@ pub(crate) struct Args {
     /// Services, EndpointSlices and Nodes in YAML or JSON; may be given several times, `-` reads standard input.
     #[arg(long, required = true, value_name = "FILE")]
     objects: Vec<PathBuf>,
-    /// What to program.
+    /// What to program; `mode` of the configuration when absent.
     #[arg(long, value_enum)]
-    mode: Mode,
+    mode: Option<ModeArg>,
+    /// A KubeProxyConfiguration. The options below go before it.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// The node that kube-proxy runs on. Its addresses and labels come from its Node object, if there is one.
     #[arg(long, value_name = "NAME")]
     node: String,
@@ -39,8 +41,8 @@ pub(crate) struct Args {
     #[arg(long)]
     masquerade_all: bool,
     /// Scheduler of IPVS mode.
-    #[arg(long, value_name = "NAME", default_value = "rr")]
-    ipvs_scheduler: String,
+    #[arg(long, value_name = "NAME")]
+    ipvs_scheduler: Option<String>,
     /// Answer ARP only on the device that holds the address (IPVS mode).
     #[arg(long)]
     strict_arp: bool,
@@ -50,7 +52,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Mode {
+enum ModeArg {
     /// As `iptables-save` prints it.
     Iptables,
     /// As `nft -f` reads it: the transaction of a first sync.
@@ -69,31 +71,49 @@ enum FamilyArg {
 pub(crate) fn run(args: &Args) -> Result<String, String> {
     let mut objects = Objects::default();
     for path in &args.objects {
-        let read = manifest::parse(&super::read(path)?).map_err(|error| {
-            format!("{}: line {}, column {}: {}", path.display(), error.line, error.column, error.message)
-        })?;
+        let read = read(path)?;
         objects.services.extend(read.services);
         objects.slices.extend(read.slices);
         objects.nodes.extend(read.nodes);
+        objects.configuration = read.configuration.or(objects.configuration);
     }
-    let config = config(args, &objects)?;
-    let family = config.family;
-    let services: ServiceMap = objects.services.iter().flat_map(|s| service_ports(s, family)).collect();
-    let endpoints = endpoints(&objects.slices, family, &config.node_name);
+    if let Some(path) = &args.config {
+        let read = read(path)?.configuration;
+        objects.configuration =
+            Some(read.ok_or_else(|| format!("{}: no KubeProxyConfiguration in it", path.display()))?);
+    }
+    let mode = match (args.mode, &objects.configuration) {
+        (Some(ModeArg::Iptables), _) => Mode::Iptables,
+        (Some(ModeArg::Nftables), _) => Mode::Nftables,
+        (Some(ModeArg::Ipvs), _) => Mode::Ipvs,
+        (None, Some(given)) => given.mode.parse()?,
+        (None, None) => Mode::default(),
+    };
+    let config = config(args, mode, &objects)?;
+    let mut tracker = Tracker::new(config.family, &config.node_name);
+    objects.services.iter().for_each(|service| tracker.set_service(service));
+    objects.slices.into_iter().for_each(|slice| tracker.set_slice(slice));
+    let (services, endpoints) = (tracker.services(), tracker.endpoints());
     let (changes, now) = (Changes::Everything, Instant::ZERO);
-    match args.mode {
+    match mode {
         Mode::Iptables => {
             let proxier = iptables::Proxier::new(config);
-            let sync = proxier.sync(&services, &endpoints, &changes, now);
+            let sync = proxier.sync(services, endpoints, &changes, now);
             let tables = proxier.tables(&sync, Flavour::Legacy)?;
             Ok(tables.save(&SaveOptions::default()))
         }
         Mode::Nftables => {
-            let sync = nftables::Proxier::new(config).sync(&services, &endpoints, &changes, now);
+            let sync = nftables::Proxier::new(config).sync(services, endpoints, &changes, now);
             Ok(sync.text())
         }
-        Mode::Ipvs => ipvs_text(config, &services, &endpoints),
+        Mode::Ipvs => ipvs_text(config, services, endpoints),
     }
+}
+
+fn read(path: &Path) -> Result<Objects, String> {
+    manifest::parse(&super::read(path)?).map_err(|error| {
+        format!("{}: line {}, column {}: {}", path.display(), error.line, error.column, error.message)
+    })
 }
 
 /// What a node holds in IPVS mode, a part for every tool.
@@ -124,31 +144,36 @@ fn saved_sets(restore: &str) -> Result<String, String> {
     Ok(ipset::save(&sets, None, Instant::ZERO))
 }
 
-fn config(args: &Args, objects: &Objects) -> Result<Config, String> {
+fn config(args: &Args, mode: Mode, objects: &Objects) -> Result<Config, String> {
     let family = match args.family {
         FamilyArg::Ipv4 => Family::V4,
         FamilyArg::Ipv6 => Family::V6,
     };
-    let node = objects.nodes.iter().find(|node| node.metadata.name == args.node);
+    let given = objects.configuration.as_ref();
+    let name =
+        given.map(|c| c.hostname_override.as_str()).filter(|name| !name.is_empty()).unwrap_or(&args.node);
+    let node = objects.nodes.iter().find(|node| node.metadata.name == name);
     let addresses: Vec<IpAddr> = node
         .map(|node| node.status.addresses.iter().filter_map(|a| parse_ip(&a.address)).collect())
         .unwrap_or_default();
-    let node_ip = args
-        .node_ip
-        .or_else(|| addresses.iter().copied().find(|ip| Family::of(ip) == family))
-        .ok_or_else(|| {
-            format!(
-                "no Node {:?} with an address of this family among the objects: give --node-ip",
-                args.node
-            )
-        })?;
-    let mut config = Config::new(family, &args.node, node_ip);
+    let node_ip =
+        args.node_ip.or_else(|| addresses.iter().copied().find(|ip| Family::of(ip) == family)).ok_or_else(
+            || format!("no Node {:?} with an address of this family among the objects: give --node-ip", name),
+        )?;
+    let mut config = Config::new(family, name, node_ip);
     config.node_addresses.extend(addresses.into_iter().filter(|ip| *ip != node_ip));
     config.node_labels = node.map(|node| node.metadata.labels.clone()).unwrap_or_default();
+    config.pod_cidrs = node.map(|node| node.spec.pod_cidrs.clone()).unwrap_or_default();
     config.kubernetes = args.kubernetes;
-    config.ipvs.scheduler.clone_from(&args.ipvs_scheduler);
-    config.ipvs.strict_arp = args.strict_arp;
-    config.masquerade_all = args.masquerade_all;
+    config.node_port_addresses = config.default_node_port_addresses(mode);
+    if let Some(given) = given {
+        config.configure(mode, given)?;
+    }
+    if let Some(scheduler) = &args.ipvs_scheduler {
+        config.ipvs.scheduler.clone_from(scheduler);
+    }
+    config.ipvs.strict_arp |= args.strict_arp;
+    config.masquerade_all |= args.masquerade_all;
     match args.cluster_cidr.as_deref() {
         None => {}
         Some("") => config.local_detector = LocalDetector::None,

@@ -155,6 +155,11 @@ impl Proxier {
         }
     }
 
+    /// Whether the last sync found more endpoints than [`LARGE_CLUSTER_ENDPOINTS`].
+    pub fn is_large_cluster(&self) -> bool {
+        self.ports.values().map(|state| state.endpoints).sum::<usize>() > LARGE_CLUSTER_ENDPOINTS
+    }
+
     /// Every Service port in order: what is known of it, and the port itself if it is to be written anew.
     fn states<'a>(
         &self,

@@ -21,6 +21,8 @@ pub use diff::{Change, Shown};
 pub use node::{Client, NodeSite, Target};
 pub use remarks::remarks;
 
+pub use super::Mode;
+
 use super::service_port::service_ports;
 use super::{Changes, ServiceMap, endpoints::endpoints};
 use crate::base::{Draws, Duration, Instant, KernelVersion, Rng};
@@ -31,28 +33,6 @@ use crate::replay::{PacketSpec, Session};
 use crate::trace::Level;
 use book::Book;
 use side::Side;
-
-/// A way to program the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mode {
-    Iptables,
-    Ipvs,
-    Nftables,
-}
-
-impl Mode {
-    /// In the order in which kube-proxy got them.
-    pub const ALL: [Self; 3] = [Self::Iptables, Self::Ipvs, Self::Nftables];
-
-    /// As `--proxy-mode` spells it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Iptables => "iptables",
-            Self::Ipvs => "ipvs",
-            Self::Nftables => "nftables",
-        }
-    }
-}
 
 /// Seed of everything but the draws of a connection.
 const SEED: u64 = 1;

@@ -22,7 +22,8 @@ enum Proxier {
 }
 
 impl Side {
-    pub(super) fn new(mode: Mode, config: Config) -> Self {
+    pub(super) fn new(mode: Mode, mut config: Config) -> Self {
+        config.node_port_addresses = config.default_node_port_addresses(mode);
         let proxier = match mode {
             Mode::Iptables => Proxier::Iptables(iptables::Proxier::new(config)),
             Mode::Ipvs => Proxier::Ipvs(ipvs::Proxier::new(config)),
