@@ -56,8 +56,14 @@ impl Priority {
     pub const CONNTRACK: Self = Self(-200);
     pub const MANGLE: Self = Self(-150);
     pub const NAT_DST: Self = Self(-100);
+    pub const IPVS_LOCAL_REPLY: Self = Self(-99);
+    pub const IPVS_LOCAL_REQUEST: Self = Self(-98);
     pub const FILTER: Self = Self(0);
     pub const SECURITY: Self = Self(50);
+    pub const IPVS_REPLY: Self = Self(98);
+    pub const IPVS_REQUEST: Self = Self(99);
+    pub const IPVS_FORWARD_ICMP: Self = Self(99);
+    pub const IPVS_FORWARD_REPLY: Self = Self(100);
     pub const NAT_SRC: Self = Self(100);
     pub const CONNTRACK_CONFIRM: Self = Self(i32::MAX);
 }

@@ -18,6 +18,7 @@ pub mod stats;
 pub mod tcp;
 pub mod tuple;
 
+mod alter;
 mod clash;
 mod confirm;
 mod explain;

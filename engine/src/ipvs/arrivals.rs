@@ -169,7 +169,7 @@ const fn dest_spec(server: Server) -> DestSpec {
 }
 
 /// A TCP segment without data.
-pub(super) fn segment(src: SocketAddr, dst: SocketAddr, flags: TcpFlags) -> Skb {
+pub(crate) fn segment(src: SocketAddr, dst: SocketAddr, flags: TcpFlags) -> Skb {
     let tcp = Tcp {
         sport: src.port(),
         dport: dst.port(),

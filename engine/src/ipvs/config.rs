@@ -20,7 +20,6 @@ pub enum Knob {
     DropPacket,
     AmDroprate,
     NatIcmpSend,
-    CacheBypass,
     SnatReroute,
     PmtuDisc,
     IgnoreTunneled,
@@ -28,11 +27,10 @@ pub enum Knob {
     LblcExpiration,
     /// Seconds after which `lblcr` shrinks an unchanged set.
     LblcrExpiration,
-    RunEstimation,
 }
 
 /// Name below `net.ipv4.vs`, default, largest value.
-const KNOBS: [(Knob, &str, u32, u32); 16] = [
+const KNOBS: [(Knob, &str, u32, u32); 14] = [
     (Knob::Conntrack, "conntrack", 0, 1),
     (Knob::ConnReuseMode, "conn_reuse_mode", 1, u32::MAX),
     (Knob::ExpireNodestConn, "expire_nodest_conn", 0, 1),
@@ -42,20 +40,20 @@ const KNOBS: [(Knob, &str, u32, u32); 16] = [
     (Knob::DropPacket, "drop_packet", 0, 3),
     (Knob::AmDroprate, "am_droprate", 10, u32::MAX),
     (Knob::NatIcmpSend, "nat_icmp_send", 0, 1),
-    (Knob::CacheBypass, "cache_bypass", 0, 1),
     (Knob::SnatReroute, "snat_reroute", 1, 1),
     (Knob::PmtuDisc, "pmtu_disc", 1, 1),
     (Knob::IgnoreTunneled, "ignore_tunneled", 0, 1),
     (Knob::LblcExpiration, "lblc_expiration", 24 * 60 * 60, u32::MAX),
     (Knob::LblcrExpiration, "lblcr_expiration", 24 * 60 * 60, u32::MAX),
-    (Knob::RunEstimation, "run_estimation", 1, 1),
 ];
 
 /// Parameters whose default is all that is emulated: setting another value is refused by name.
-const FIXED: [(&str, u32); 6] = [
+const FIXED: [(&str, u32); 8] = [
     ("amemthresh", 1024),
     ("backup_only", 0),
+    ("cache_bypass", 0),
     ("drop_entry", 0),
+    ("run_estimation", 1),
     ("schedule_icmp", 0),
     ("secure_tcp", 0),
     ("sync_version", 1),

@@ -54,6 +54,7 @@ impl Conn {
     /// What a packet of it is to be sent like.
     pub(super) const fn xmit(&self) -> Xmit {
         Xmit {
+            proto: self.proto,
             client: self.client,
             virt: self.virt,
             server: self.server,
@@ -95,6 +96,7 @@ pub fn proto_name(proto: u8) -> String {
 /// How a packet goes on to its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Xmit {
+    pub proto: u8,
     pub client: SocketAddr,
     pub virt: SocketAddr,
     pub server: SocketAddr,

@@ -18,6 +18,12 @@ pub enum HookUser {
     Confirm,
     /// A base chain of nftables, other than of type nat: its table's number in traces and its position in it.
     Nft { table: u16, chain: u32 },
+    /// `ip_vs_out_hook`: answers of balanced connections.
+    IpvsReply,
+    /// `ip_vs_in_hook`: packets towards virtual services.
+    IpvsRequest,
+    /// `ip_vs_forward_icmp`: errors that pass through and speak of balanced connections.
+    IpvsForwardIcmp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -79,6 +79,18 @@ impl Netns {
                 function(run, &|| "nat".to_owned());
                 self.nat(run, hook, devices, skb)
             }
+            HookUser::IpvsReply => {
+                function(run, &|| "ipvs reply".to_owned());
+                self.ipvs_reply(run, hook, skb)
+            }
+            HookUser::IpvsRequest => {
+                function(run, &|| "ipvs request".to_owned());
+                self.ipvs_request(run, hook, skb)
+            }
+            HookUser::IpvsForwardIcmp => {
+                function(run, &|| "ipvs forward icmp".to_owned());
+                self.ipvs_forward_icmp(run, skb)
+            }
         }
     }
 
@@ -284,7 +296,13 @@ impl Netns {
                     let verdict = self.nft_verdict(run, hook, (table, chain), devices, skb);
                     self.conclude(run, verdict, &|this| this.nft_place(table, chain), skb)?;
                 }
-                HookUser::Defrag | HookUser::Conntrack | HookUser::Nat | HookUser::Confirm => {}
+                HookUser::Defrag
+                | HookUser::Conntrack
+                | HookUser::Nat
+                | HookUser::Confirm
+                | HookUser::IpvsReply
+                | HookUser::IpvsRequest
+                | HookUser::IpvsForwardIcmp => {}
             }
             if !self.ct.nat_pending(skb, manip) {
                 return Ok(());

@@ -14,6 +14,7 @@ mod decide;
 mod defrag;
 mod fib;
 mod hooks;
+mod ipvs;
 mod nft;
 mod path;
 mod ratelimit;
@@ -24,6 +25,7 @@ mod worlds;
 
 use crate::base::{Instant, KernelVersion, Rng};
 use crate::conntrack::{self, Conntrack};
+use crate::ipvs::Ipvs;
 use crate::netfilter::{HookTable, Shared};
 
 pub use device::{Address, Device, DeviceKind};
@@ -49,6 +51,8 @@ pub struct Netns {
     pub inet: Inet,
     pub ct: Conntrack,
     pub shared: Shared,
+    /// After an edit of services, [`Netns::ipvs_edited`] has to be called.
+    pub ipvs: Ipvs,
     /// Virtual time, moved by the caller, never backwards.
     pub now: Instant,
     /// Seconds since the epoch at [`Instant::ZERO`].
@@ -74,6 +78,7 @@ impl Netns {
             inet: Inet::new(kernel),
             ct: Conntrack::new(kernel, seed),
             shared: Shared { seed, ..Shared::default() },
+            ipvs: Ipvs::new(kernel, seed),
             now: Instant::ZERO,
             epoch_secs: 0,
             listen: Vec::new(),
@@ -101,6 +106,12 @@ impl Netns {
                 conntrack::SysctlError::Invalid => SysctlError::Invalid,
             });
         }
+        if name.starts_with("net.ipv4.vs.") {
+            return self.ipvs.config.set(&name, value).map_err(|error| match error {
+                crate::ipvs::config::SysctlError::Unknown => SysctlError::Unknown,
+                crate::ipvs::config::SysctlError::Invalid => SysctlError::Invalid,
+            });
+        }
         let value: i64 = value.trim().parse().map_err(|_| SysctlError::Invalid)?;
         let name = if name == "net.ipv4.ip_forward" { "net.ipv4.conf.all.forwarding" } else { &name };
         if self.inet.sysctls.set(name, value) {
@@ -117,6 +128,9 @@ impl Netns {
         let name = dotted(name);
         if name.starts_with("net.netfilter.") || name == "net.nf_conntrack_max" {
             return self.ct.config.get(&name).map(i64::from);
+        }
+        if name.starts_with("net.ipv4.vs.") {
+            return self.ipvs.config.get(&name).map(i64::from);
         }
         let name = if name == "net.ipv4.ip_forward" { "net.ipv4.conf.all.forwarding" } else { &name };
         self.inet.sysctls.get(name).or_else(|| {

@@ -252,7 +252,7 @@ impl Netns {
     }
 
     /// Out through the device of the route, or round through `lo`.
-    fn emit(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<(), End> {
+    pub(super) fn emit(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<(), End> {
         let Some(dst) = skb.dst else {
             return Err(End::dropped(DropReason::NoRoute, "no route at the end of the way"));
         };
@@ -319,7 +319,7 @@ impl Netns {
         self.ct.release(skb);
     }
 
-    fn left_through(&self, run: &Run<'_>, skb: &Skb) -> Cow<'static, str> {
+    pub(super) fn left_through(&self, run: &Run<'_>, skb: &Skb) -> Cow<'static, str> {
         match skb.dst.filter(|_| run.trace.on()) {
             Some(dst) => format!("left through {}", self.inet.device(dst.dev).name).into(),
             None => Cow::Borrowed("left the node"),
@@ -339,7 +339,7 @@ impl Netns {
         }
     }
 
-    fn describe_output(&self, dst: Result<Dst, RouteKind>, to: IpAddr) -> String {
+    pub(super) fn describe_output(&self, dst: Result<Dst, RouteKind>, to: IpAddr) -> String {
         match dst {
             Ok(dst) => self.describe_dst(&dst, to),
             Err(_) => format!("no way to {to}"),

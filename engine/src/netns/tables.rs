@@ -175,7 +175,24 @@ impl Netns {
                 add(hook, Priority::CONNTRACK_CONFIRM, HookUser::Confirm);
             }
         }
+        self.register_ipvs(&mut hooks);
         self.hooks = hooks;
+    }
+
+    /// IPVS registers with the first service of a family (`ip_vs_register_hooks`).
+    fn register_ipvs(&self, hooks: &mut HookTable) {
+        for family in [Family::V4, Family::V6].into_iter().filter(|family| self.ipvs.enabled(*family)) {
+            for (hook, priority, user) in [
+                (Hook::Input, Priority::IPVS_REPLY, HookUser::IpvsReply),
+                (Hook::Input, Priority::IPVS_REQUEST, HookUser::IpvsRequest),
+                (Hook::Output, Priority::IPVS_LOCAL_REPLY, HookUser::IpvsReply),
+                (Hook::Output, Priority::IPVS_LOCAL_REQUEST, HookUser::IpvsRequest),
+                (Hook::Forward, Priority::IPVS_FORWARD_ICMP, HookUser::IpvsForwardIcmp),
+                (Hook::Forward, Priority::IPVS_FORWARD_REPLY, HookUser::IpvsReply),
+            ] {
+                hooks.register(Registration { hook, family, priority, user });
+            }
+        }
     }
 }
 

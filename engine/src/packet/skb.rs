@@ -116,6 +116,8 @@ pub struct Skb {
     pub frag_max: Option<u32>,
     /// TRACE or `meta nftrace set 1`.
     pub nf_trace: bool,
+    /// IPVS has dealt with it and looks no more (`skb->ipvs_property`).
+    pub ipvs: bool,
 }
 
 impl Skb {
@@ -137,6 +139,7 @@ impl Skb {
             ct_zone: 0,
             frag_max: None,
             nf_trace: false,
+            ipvs: false,
         }
     }
 

@@ -105,6 +105,7 @@ pub fn run(case: &Case, options: &Options) -> Result<Report, ReplayError> {
                 .map_err(|message| ReplayError::new(format!("packets[{at}]"), message))?,
         );
     }
+    netns.ipvs.advance(netns.now);
     let mut shown = Vec::with_capacity(case.show.len());
     for (at, command) in case.show.iter().enumerate() {
         let text =

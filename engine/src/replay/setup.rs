@@ -5,11 +5,16 @@ use std::iter::Peekable;
 use super::build::{read_address, read_route, set_sysctl};
 use super::case::RouteSpec;
 use super::{ReplayError, show};
+use crate::ipvs::dest::TunnelChecksum;
+use crate::ipvs::{Encapsulation, Forward};
 use crate::netfilter::{Flavour, TableName};
 use crate::netns::{DeviceKind, Netns};
 use crate::packet::Family;
-use crate::text::ipset::{self, IpsetCx};
 use crate::text::xt::{self, ParseOptions, Ruleset, TableCounters};
+use crate::text::{
+    self,
+    ipset::{self, IpsetCx},
+};
 
 /// Runs one command line with `stdin`.
 pub fn run(netns: &mut Netns, line: &str, stdin: &str) -> Result<(), ReplayError> {
@@ -20,10 +25,11 @@ pub fn run(netns: &mut Netns, line: &str, stdin: &str) -> Result<(), ReplayError
         [] => Err(fail("an empty command".to_owned())),
         ["sysctl", rest @ ..] => sysctl(netns, rest).map_err(fail),
         ["ip", rest @ ..] => ip(netns, rest).map_err(fail),
+        ["ipvsadm", rest @ ..] => ipvsadm(netns, rest, stdin).map_err(fail),
         ["ipset", rest @ ..] => ipset(netns, rest, stdin).map(drop).map_err(fail),
         ["conntrack", rest @ ..] => {
             let now = netns.now;
-            let ran = crate::text::conntrack::run(&mut netns.ct, now, rest);
+            let ran = text::conntrack::run(&mut netns.ct, now, rest);
             if ran.exit_code == 0 { Ok(()) } else { Err(fail(ran.stderr.trim_end().to_owned())) }
         }
         [name, rest @ ..] => match (tool(name, "-restore"), tool(name, "")) {
@@ -31,6 +37,28 @@ pub fn run(netns: &mut Netns, line: &str, stdin: &str) -> Result<(), ReplayError
             (None, Some((family, flavour))) => edit(netns, family, flavour, line),
             (None, None) => Err(fail(format!("{name} is not emulated as a set-up command"))),
         },
+    }
+}
+
+/// Any command of `ipvsadm`. A tunnel that packets could not be sent through is refused by name.
+fn ipvsadm(netns: &mut Netns, args: &[&str], stdin: &str) -> Result<(), String> {
+    let ran = text::ipvs::run(&mut netns.ipvs, netns.now, args, stdin);
+    netns.ipvs_edited();
+    // `-R` goes on behind a line that the kernel refuses; a set-up does not.
+    if ran.exit_code != 0 || !ran.stderr.is_empty() {
+        return Err(ran.stderr.trim_end().to_owned());
+    }
+    let gue = |d: &crate::ipvs::Dest| {
+        d.forward == Forward::Tunnel
+            && match d.encapsulation {
+                Encapsulation::Ipip => false,
+                Encapsulation::Gue { .. } => true,
+                Encapsulation::Gre { checksum } => checksum != TunnelChecksum::None,
+            }
+    };
+    match netns.ipvs.services().any(|(_, service)| netns.ipvs.dests(service).any(gue)) {
+        true => Err("IPVS tunnels of type gue, and gre with checksums, are not emulated".to_owned()),
+        false => Ok(()),
     }
 }
 

@@ -14,6 +14,10 @@ pub fn run(netns: &Netns, line: &str) -> Result<String, String> {
     match words.as_slice() {
         [] => Err("an empty command".to_owned()),
         ["conntrack", rest @ ..] => conntrack(netns, rest),
+        ["ipvsadm", rest @ ..] => {
+            let ran = text::ipvs::show(&netns.ipvs, netns.now, rest);
+            if ran.exit_code == 0 { Ok(ran.stdout) } else { Err(ran.stderr.trim_end().to_owned()) }
+        }
         ["sysctl", rest @ ..] => sysctl(netns, rest),
         ["ip", rest @ ..] => ip(netns, rest),
         ["ipset", "save" | "-S"] => Ok(ipset::save(&netns.shared.sets, None, netns.now)),

@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod ipvs;
+
 /// Runs a case of one IPv4 node between `c0` (10.1.0.0/24) and `s0` (10.2.0.0/24).
 fn case(rules: &str, packets: &str) -> Report {
     let text = format!(

@@ -4,4 +4,5 @@ pub mod conntrack;
 pub mod diag;
 pub mod ip;
 pub mod ipset;
+pub mod ipvs;
 pub mod xt;

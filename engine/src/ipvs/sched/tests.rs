@@ -1,6 +1,7 @@
 //! Sequences derived by hand from each scheduler's rule, hash tables derived by a second, plainer computation, and what
 //! a kernel answered.
 
+mod recorded;
 mod tables;
 
 use crate::base::KernelVersion;

@@ -252,18 +252,18 @@ fn statistics_of_destination_service_and_all() {
     bench.connect("10.1.0.2:1");
     let key = bench.key;
     let service = bench.ipvs.service(&key).expect("the service");
-    let totals = service.stats.totals();
+    let totals = service.stats.counted();
     assert_eq!((totals.conns, totals.in_packets, totals.out_packets), (2, 4, 2));
     assert_eq!((totals.in_bytes, totals.out_bytes), (160, 80));
-    assert_eq!(bench.ipvs.stats.totals(), totals);
-    let first = bench.ipvs.dests(service).next().expect("a destination").stats.totals();
+    assert_eq!(bench.ipvs.stats.counted(), totals);
+    let first = bench.ipvs.dests(service).next().expect("a destination").stats.counted();
     assert_eq!((first.conns, first.in_packets), (1, 2));
     assert_eq!(
         bench.ipvs.zero(Some(&tcp_key("10.9.9.9:1")), bench.now),
         Err(crate::ipvs::Error::NoSuchService)
     );
     bench.ipvs.zero(None, bench.now).expect("all");
-    assert_eq!(bench.ipvs.stats.totals().conns, 0);
+    assert_eq!(bench.ipvs.stats.totals(bench.now).conns, 0);
 }
 
 /// drop_packet 3 drops the first and then one of am_droprate packets that would begin a connection.

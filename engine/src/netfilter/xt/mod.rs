@@ -86,7 +86,7 @@ pub use ext::{
 };
 pub use hashlimit::Tables as HashlimitTables;
 pub(in crate::netfilter) use log::packet_line;
-pub use names::{protocol_by_name, protocol_name, service_by_name};
+pub use names::{protocol_by_name, protocol_name, service_by_name, service_name};
 pub use not_emulated::NotEmulated;
 pub use ports::PortTest;
 pub use recent::Lists as RecentLists;

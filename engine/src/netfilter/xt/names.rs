@@ -185,6 +185,11 @@ pub fn service_by_name(name: &str) -> Option<u16> {
     service(name)
 }
 
+/// First name of a port of TCP or UDP.
+pub fn service_name(port: u16) -> Option<&'static str> {
+    SERVICES.iter().find(|(_, p)| *p == port).map(|&(name, _)| name)
+}
+
 /// Number of a protocol, if its name is known.
 pub fn protocol_by_name(name: &str) -> Option<u8> {
     protocol(name)

@@ -67,7 +67,7 @@ pub static ABSENT_MATCHES: &[(&str, &str)] = &[
     ("hbh", "IPv6 hop-by-hop options are not parsed"),
     ("ipcomp", "compressed payloads are not parsed"),
     ("ipv6header", "the chain of IPv6 extension headers is not looked at"),
-    ("ipvs", "IPVS is not part of the packet path yet"),
+    ("ipvs", "the match does not ask IPVS"),
     ("mh", "mobile IPv6 is not parsed"),
     ("osf", "needs the operating-system fingerprints of nfnl_osf"),
     ("rateest", "rates are estimated by a timer that is not emulated"),
