@@ -5,4 +5,5 @@ pub mod diag;
 pub mod ip;
 pub mod ipset;
 pub mod ipvs;
+pub mod nft;
 pub mod xt;

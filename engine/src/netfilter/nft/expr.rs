@@ -183,14 +183,7 @@ impl MetaKey {
     pub const fn is_unqualified(self) -> bool {
         matches!(
             self,
-            Self::Iif
-                | Self::IifName
-                | Self::IifType
-                | Self::Oif
-                | Self::OifName
-                | Self::OifType
-                | Self::IifGroup
-                | Self::OifGroup
+            Self::Iif | Self::IifName | Self::Oif | Self::OifName | Self::IifGroup | Self::OifGroup
         )
     }
 }

@@ -210,7 +210,7 @@ const ICMPV6: &[FieldSpec] = &[
     f("type", 0, 8, Type::Icmpv6Type),
     f("code", 8, 8, Type::Icmpv6Code),
     int("checksum", 16, 16),
-    int("parameter-problem", 32, 32),
+    int("param-problem", 32, 32),
     int("mtu", 32, 32),
     int("id", 32, 16),
     int("sequence", 48, 16),

@@ -1,0 +1,490 @@
+//! From what is written to what is listed: the tool's way through the kernel's bytecode and back.
+//!
+//! Operators with constants fold into one mask and one exclusive or and come out again as the tool prints them. Matches
+//! of neighbouring fields merge. A protocol match that a field of that protocol repeats goes away.
+
+use crate::netfilter::nft::{
+    BinaryOp, Expr, L3, MatchOp, MetaKey, Payload, PayloadBase, Proto, RejectWith, Span, Statement,
+    TableFamily, Type,
+};
+
+/// `meta nfproto ipv4`.
+pub(super) fn nfproto(l3: L3) -> Statement {
+    let value = if l3 == L3::Ip { 2 } else { 10 };
+    Statement::Match {
+        left: Expr::Meta(MetaKey::Nfproto),
+        op: MatchOp::Eq,
+        right: Expr::Value { ty: Type::NfProto, value },
+    }
+}
+
+/// `meta l4proto tcp`.
+pub(super) fn l4proto(number: u8) -> Statement {
+    Statement::Match {
+        left: Expr::Meta(MetaKey::L4proto),
+        op: MatchOp::Eq,
+        right: Expr::Value { ty: Type::InetProto, value: number.into() },
+    }
+}
+
+/// A single value, or a range.
+pub(super) fn span_expr(ty: Type, span: Span) -> Expr {
+    if span.is_one() {
+        Expr::Value { ty, value: span.low }
+    } else {
+        Expr::Range { ty, low: span.low, high: span.high }
+    }
+}
+
+/// As [`span_expr`], for what stood in a set: what can be a prefix of an address is one.
+pub(super) fn set_span_expr(ty: Type, span: Span) -> Expr {
+    match prefix_len(ty, span) {
+        Some(len) if !span.is_one() => Expr::Prefix { ty, value: span.low, len },
+        _ => span_expr(ty, span),
+    }
+}
+
+/// A name with a star.
+pub(super) fn wildcard_expr(span: Span) -> Expr {
+    let free = 128 - (span.high - span.low).leading_zeros() as u16;
+    Expr::Prefix { ty: Type::IfName, value: span.low, len: 128 - free }
+}
+
+/// Length of the prefix that covers exactly this span, for types whose intervals print as prefixes.
+pub(in crate::text::nft) fn prefix_len(ty: Type, span: Span) -> Option<u16> {
+    if !matches!(ty, Type::Ipv4Addr | Type::Ipv6Addr | Type::Mark) {
+        return None;
+    }
+    let size = span.high - span.low;
+    if ty == Type::Mark && size == ty.max() {
+        return None;
+    }
+    let aligned = size & size.wrapping_add(1) == 0 && span.low & size == 0;
+    aligned.then(|| ty.bits() - (128 - size.leading_zeros() as u16))
+}
+
+/// A comparison in the form it is listed.
+pub(super) fn comparison(left: Expr, op: MatchOp, right: Expr) -> Statement {
+    let left = fold(left);
+    let (left, right) = aligned(left, right);
+    match (left, right) {
+        // Bits: a comparison with zero asks for any or none of the mask.
+        (Expr::Binary { op: BinaryOp::And, left, right: mask }, Expr::Value { ty, value: 0 })
+            if ty.is_bitmask() && matches!(op, MatchOp::Eq | MatchOp::Ne) =>
+        {
+            let op = if op == MatchOp::Eq { MatchOp::NoBit } else { MatchOp::AnyBit };
+            Statement::Match { left: *left, op, right: *mask }
+        }
+        // A mask that is a prefix.
+        (Expr::Binary { op: BinaryOp::And, left, right: mask }, Expr::Value { ty, value })
+            if matches!(op, MatchOp::Eq | MatchOp::Ne) && mask_len(ty, &mask).is_some() =>
+        {
+            let len = mask_len(ty, &mask).unwrap_or(0);
+            Statement::Match { left: *left, op, right: Expr::Prefix { ty, value, len } }
+        }
+        // An exclusive or moves over to the constant.
+        (Expr::Binary { op: BinaryOp::Xor, left, right: mask }, Expr::Value { ty, value })
+            if matches!(
+                (&*left, &*mask),
+                (Expr::Meta(_) | Expr::Ct { .. } | Expr::Payload(_), Expr::Value { .. })
+            ) =>
+        {
+            let Expr::Value { value: xor, .. } = *mask else {
+                return Statement::Match { left: *left, op, right: Expr::Value { ty, value } };
+            };
+            Statement::Match { left: *left, op, right: Expr::Value { ty, value: value ^ xor } }
+        }
+        (left, right) => Statement::Match { left, op, right },
+    }
+}
+
+fn mask_len(ty: Type, mask: &Expr) -> Option<u16> {
+    let Expr::Value { value, .. } = mask else { return None };
+    if !matches!(ty, Type::Ipv4Addr | Type::Ipv6Addr | Type::Mark) || *value == 0 {
+        return None;
+    }
+    let host = ty.max() & !value;
+    (host & host.wrapping_add(1) == 0).then(|| ty.bits() - (128 - host.leading_zeros() as u16))
+}
+
+/// Raw bits that do not begin and end at bytes are read as bytes and masked.
+fn aligned(left: Expr, right: Expr) -> (Expr, Expr) {
+    let Expr::Payload(Payload::Raw { base, offset_bits, bits }) = left else { return (left, right) };
+    let begin = offset_bits - offset_bits % 8;
+    let end = offset_bits.saturating_add(bits).next_multiple_of(8);
+    let wide = end - begin;
+    let Expr::Value { value, .. } = right else { return (left, right) };
+    if (begin == offset_bits && wide == bits) || wide > 128 {
+        return (left, right);
+    }
+    let shift = end - (offset_bits + bits);
+    let ty = Type::Integer(wide);
+    let mask = (Type::Integer(bits).max()) << shift;
+    let payload = Expr::Payload(Payload::Raw { base, offset_bits: begin, bits: wide });
+    let left = Expr::Binary {
+        op: BinaryOp::And,
+        left: Box::new(payload),
+        right: Box::new(Expr::Value { ty, value: mask }),
+    };
+    (left, Expr::Value { ty, value: value << shift })
+}
+
+/// Operators with constants, as the kernel keeps them: `(base & mask) ^ xor`; and as the tool prints that.
+pub(super) fn fold(expr: Expr) -> Expr {
+    let Some(ty) = expr.ty() else { return expr };
+    let full = ty.max();
+    let (mut mask, mut xor) = (full, 0);
+    let Some(base) = unwrap(&expr, full, &mut mask, &mut xor) else {
+        return match expr {
+            Expr::Binary { op, left, right } => {
+                Expr::Binary { op, left: Box::new(fold(*left)), right: Box::new(fold(*right)) }
+            }
+            other => other,
+        };
+    };
+    let base = match base {
+        Expr::Binary { op, left, right } => {
+            Expr::Binary { op: *op, left: Box::new(fold((**left).clone())), right: right.clone() }
+        }
+        other => other.clone(),
+    };
+    let or = (mask & xor) ^ xor;
+    let xor = xor & mask;
+    let mask = mask | or;
+    let with = |op, left: Expr, value| Expr::Binary {
+        op,
+        left: Box::new(left),
+        right: Box::new(Expr::Value { ty, value }),
+    };
+    let mut out = base;
+    if mask != full {
+        out = with(BinaryOp::And, out, mask);
+    }
+    if xor != 0 {
+        out = with(BinaryOp::Xor, out, xor);
+    }
+    if or != 0 {
+        out = with(BinaryOp::Or, out, or);
+    }
+    out
+}
+
+/// Takes and, or, xor with constants off; none where there is none of them.
+fn unwrap<'e>(expr: &'e Expr, full: u128, mask: &mut u128, xor: &mut u128) -> Option<&'e Expr> {
+    let Expr::Binary { op, left, right } = expr else { return None };
+    let Expr::Value { value, .. } = **right else { return None };
+    if matches!(op, BinaryOp::Lshift | BinaryOp::Rshift) {
+        return None;
+    }
+    let base = unwrap(left, full, mask, xor).unwrap_or(left);
+    match op {
+        BinaryOp::And => {
+            *mask &= value;
+            *xor &= value;
+        }
+        BinaryOp::Or => {
+            *mask &= !value & full;
+            *xor = (*xor & !value) | value;
+        }
+        BinaryOp::Xor => *xor ^= value,
+        BinaryOp::Lshift | BinaryOp::Rshift => {}
+    }
+    Some(base)
+}
+
+/// The statements of a rule in the order and number they are listed.
+pub(super) fn rule(family: TableFamily, statements: Vec<Statement>) -> Vec<Statement> {
+    let statements = without_implied_types(with_named_ports(statements));
+    without_repeated_protocols(family, merged(statements))
+}
+
+/// A match of a whole header field with a constant, by base and bit: what the tool may merge with a neighbour.
+fn mergeable(statement: &Statement) -> Option<(u8, u16, u16, bool)> {
+    let Statement::Match { left: Expr::Payload(Payload::Field { proto, field }), op: MatchOp::Eq, right } =
+        statement
+    else {
+        return None;
+    };
+    if !matches!(right, Expr::Value { .. })
+        || *proto == Proto::Th
+        || field.offset_bits % 8 != 0
+        || field.bits % 8 != 0
+    {
+        return None;
+    }
+    let base = if proto.is_link() {
+        0
+    } else if proto.is_network() {
+        1
+    } else {
+        2
+    };
+    let names_protocol = matches!(field.name, "protocol" | "nexthdr" | "type")
+        && !matches!(proto, Proto::Icmp | Proto::Icmpv6 | Proto::Igmp | Proto::Dccp);
+    Some((base, field.offset_bits, field.bits, names_protocol))
+}
+
+/// Matches of fields that touch become one load of at most four bytes; listed again, they stand in the order of the
+/// header (`stmt_reduce`, `payload_do_merge`).
+fn merged(statements: Vec<Statement>) -> Vec<Statement> {
+    let mut fields: Vec<(usize, (u8, u16, u16, bool))> = statements
+        .iter()
+        .enumerate()
+        .filter_map(|(index, statement)| Some((index, mergeable(statement)?)))
+        .collect();
+    if fields.len() < 2 {
+        return statements;
+    }
+    fields.sort_by_key(|(index, (base, offset, ..))| (*base, *offset, *index));
+    // Groups: members in header order, and the index of the statement whose place they take.
+    let mut groups: Vec<(Vec<usize>, usize, u8, u16, u16)> = Vec::new();
+    for (index, (base, offset, bits, protocol)) in fields {
+        if let Some((members, at, group_base, end, total)) = groups.last_mut()
+            && *group_base == base
+            && *end == offset
+            && *total + bits <= 32
+        {
+            members.push(index);
+            *end = offset + bits;
+            *total += bits;
+            if protocol {
+                *at = index;
+            }
+            continue;
+        }
+        groups.push((vec![index], index, base, offset + bits, bits));
+    }
+    groups.retain(|(members, ..)| members.len() > 1);
+    let mut slots: Vec<Option<Statement>> = statements.into_iter().map(Some).collect();
+    let mut out = Vec::with_capacity(slots.len());
+    for index in 0..slots.len() {
+        if let Some((members, ..)) = groups.iter().find(|(_, at, ..)| *at == index) {
+            out.extend(members.iter().filter_map(|member| slots[*member].take()));
+        } else if !groups.iter().any(|(members, ..)| members.contains(&index)) {
+            out.extend(slots[index].take());
+        }
+    }
+    out
+}
+
+/// What a match states about protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protocol {
+    /// Network, by `meta nfproto`, `meta protocol` or `ether type`.
+    Network,
+    /// Transport, by `meta l4proto`.
+    Transport(u8),
+    /// Transport, by `ip protocol` or `ip6 nexthdr`.
+    TransportByHeader(u8),
+}
+
+fn stated(statement: &Statement) -> Option<Protocol> {
+    let Statement::Match { left, op: MatchOp::Eq, right: Expr::Value { value, .. } } = statement else {
+        return None;
+    };
+    match left {
+        Expr::Meta(MetaKey::Nfproto | MetaKey::Protocol) => Some(Protocol::Network),
+        Expr::Meta(MetaKey::L4proto) => Some(Protocol::Transport(*value as u8)),
+        Expr::Payload(Payload::Field { proto: Proto::Ether, field }) if field.name == "type" => {
+            Some(Protocol::Network)
+        }
+        Expr::Payload(Payload::Field { proto: Proto::Ip | Proto::Ip6, field })
+            if matches!(field.name, "protocol" | "nexthdr") =>
+        {
+            Some(Protocol::TransportByHeader(*value as u8))
+        }
+        _ => None,
+    }
+}
+
+fn is_meta_protocol(statement: &Statement) -> bool {
+    matches!(statement, Statement::Match { left: Expr::Meta(MetaKey::Protocol), .. })
+}
+
+/// Whether it states the protocol that all packets of the family have.
+fn is_protocol_of(statement: &Statement, family: TableFamily) -> bool {
+    let Statement::Match { right: Expr::Value { value, .. }, .. } = statement else { return false };
+    matches!((family, value), (TableFamily::Ip, 0x800) | (TableFamily::Ip6, 0x86dd))
+}
+
+/// Ports behind a match that tells the transport protocol are that protocol's.
+fn with_named_ports(mut statements: Vec<Statement>) -> Vec<Statement> {
+    let mut l4 = None;
+    for statement in &mut statements {
+        if let Some(number) = l4 {
+            rename_ports(statement, number);
+        }
+        match stated(statement) {
+            Some(Protocol::Transport(number) | Protocol::TransportByHeader(number)) => l4 = Some(number),
+            Some(Protocol::Network) => {}
+            None => {
+                if let Statement::Match { left: Expr::Payload(Payload::Field { proto, .. }), .. } = statement
+                {
+                    l4 = proto.l4proto().or(l4);
+                }
+            }
+        }
+    }
+    statements
+}
+
+/// `icmpv6 type packet-too-big` before `icmpv6 mtu` says nothing new.
+fn without_implied_types(statements: Vec<Statement>) -> Vec<Statement> {
+    const IMPLIED: [(Proto, &str, u128); 4] = [
+        (Proto::Icmp, "mtu", 3),
+        (Proto::Icmp, "gateway", 5),
+        (Proto::Icmpv6, "mtu", 2),
+        (Proto::Icmpv6, "param-problem", 4),
+    ];
+    let mut out: Vec<Statement> = Vec::with_capacity(statements.len());
+    for statement in statements {
+        if let Statement::Match { left: Expr::Payload(Payload::Field { proto, field }), .. } = &statement
+            && let Some((_, _, implied)) =
+                IMPLIED.iter().find(|(p, name, _)| p == proto && *name == field.name)
+            && let Some(Statement::Match {
+                left: Expr::Payload(Payload::Field { proto: before, field }),
+                op: MatchOp::Eq,
+                right: Expr::Value { value, .. },
+            }) = out.last()
+            && before == proto
+            && field.name == "type"
+            && value == implied
+        {
+            out.pop();
+        }
+        out.push(statement);
+    }
+    out
+}
+
+/// Removes protocol matches that a later field implies (`payload_dependency_kill`).
+fn without_repeated_protocols(family: TableFamily, statements: Vec<Statement>) -> Vec<Statement> {
+    let one_family = matches!(family, TableFamily::Ip | TableFamily::Ip6);
+    let mut out: Vec<Option<Statement>> = Vec::with_capacity(statements.len());
+    let (mut network, mut transport): (Option<usize>, Option<usize>) = (None, None);
+    for statement in statements {
+        let uses = uses(&statement);
+        if (uses.network || uses.transport)
+            && let Some(at) = network
+            && (uses.network || uses.icmp || (one_family && out[at].as_ref().is_some_and(is_meta_protocol)))
+        {
+            let kept = out[at].as_ref().is_some_and(|s| is_meta_protocol(s) && !is_protocol_of(s, family));
+            if !kept {
+                out[at] = None;
+            }
+            network = None;
+        }
+        if uses.transport
+            && let Some(at) = transport.take()
+        {
+            out[at] = None;
+        }
+        if let Statement::Reject(with) = &statement {
+            match with {
+                RejectWith::TcpReset if one_family => {
+                    if let Some(at) = transport.take() {
+                        out[at] = None;
+                    }
+                }
+                RejectWith::Icmp(_) | RejectWith::Icmpv6(_) => {
+                    if let Some(at) = network.take()
+                        && out[at].as_ref().is_some_and(|s| !is_meta_protocol(s))
+                    {
+                        out[at] = None;
+                    }
+                }
+                RejectWith::TcpReset | RejectWith::Icmpx(_) => {}
+            }
+        }
+        let at = out.len();
+        match stated(&statement) {
+            Some(Protocol::Network) => network = Some(at),
+            Some(Protocol::Transport(_)) => transport = Some(at),
+            Some(Protocol::TransportByHeader(_)) => {
+                // `ip protocol` says IPv4 too; in a table of several families it has to stay.
+                transport = one_family.then_some(at);
+            }
+            None if !matches!(statement, Statement::Match { .. } | Statement::VerdictMap { .. }) => {
+                (network, transport) = (None, None);
+            }
+            None => {}
+        }
+        out.push(Some(statement));
+    }
+    out.into_iter().flatten().collect()
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Uses {
+    network: bool,
+    transport: bool,
+    /// ICMP of one family implies the family.
+    icmp: bool,
+}
+
+/// Which headers a statement reads.
+fn uses(statement: &Statement) -> Uses {
+    let mut uses = Uses::default();
+    let mut field = |payload: &Payload| match payload {
+        Payload::Field { proto: Proto::Ip | Proto::Ip6, .. }
+        | Payload::Raw { base: PayloadBase::Network, .. } => {
+            uses.network = true;
+        }
+        Payload::Field { proto: Proto::Th, .. } => {}
+        Payload::Field { proto, .. } if proto.l4proto().is_some() => {
+            uses.transport = true;
+            uses.icmp |= matches!(proto, Proto::Icmp | Proto::Icmpv6);
+        }
+        Payload::Field { .. } | Payload::Raw { .. } => {}
+    };
+    if let Statement::PayloadSet { field: payload, .. } = statement {
+        field(payload);
+    }
+    let mut exthdr = false;
+    let mut ip6 = false;
+    statement.visit(&mut |expr| match expr {
+        Expr::Payload(payload) => field(payload),
+        Expr::Exthdr(crate::netfilter::nft::ExthdrField::TcpOption { .. }) => exthdr = true,
+        Expr::Exthdr(crate::netfilter::nft::ExthdrField::TcpRaw { .. }) => exthdr = true,
+        Expr::Exthdr(_) | Expr::Rt { family: Some(_), .. } => ip6 = true,
+        _ => {}
+    });
+    if matches!(statement, Statement::ExthdrSet { .. }) {
+        exthdr = true;
+    }
+    uses.transport |= exthdr;
+    uses.network |= ip6;
+    uses
+}
+
+/// `th dport` behind `meta l4proto tcp` is `tcp dport`.
+fn rename_ports(statement: &mut Statement, number: u8) {
+    let Some(proto) = Proto::ALL.into_iter().find(|p| p.l4proto() == Some(number)) else { return };
+    let rename = |payload: &mut Payload| {
+        if let Payload::Field { proto: Proto::Th, field } = payload
+            && let Some(named) = proto.field(field.name)
+        {
+            *payload = Payload::Field { proto, field: named };
+        }
+    };
+    fn inside(expr: &mut Expr, rename: &impl Fn(&mut Payload)) {
+        match expr {
+            Expr::Payload(payload) => rename(payload),
+            Expr::Concat(parts) => parts.iter_mut().for_each(|e| inside(e, rename)),
+            Expr::Binary { left, .. } => inside(left, rename),
+            Expr::Map { key, .. } => inside(key, rename),
+            Expr::Hash(hash) => hash.key.iter_mut().for_each(|e| inside(e, rename)),
+            _ => {}
+        }
+    }
+    match statement {
+        Statement::Match { left, .. } => inside(left, &rename),
+        Statement::VerdictMap { key, .. } => inside(key, &rename),
+        Statement::PayloadSet { field, value } => {
+            rename(field);
+            inside(value, &rename);
+        }
+        Statement::MetaSet { value, .. } | Statement::CtSet { value, .. } => inside(value, &rename),
+        _ => {}
+    }
+}
