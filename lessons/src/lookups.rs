@@ -3,20 +3,24 @@
 //! Rules are counted by the engine on the way of a packet. For IPVS it is the services compared in the list of the
 //! hash table in which the kernel keeps them. Owns the rulesets and the counting around it.
 
+mod nft;
 mod rulesets;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use chainwalk_engine::base::Fnv;
+use chainwalk_engine::base::{Draws, Fnv};
 use chainwalk_engine::ipvs::ServiceKey;
 use chainwalk_engine::ipvs::service::BUCKETS;
-use chainwalk_engine::packet::proto;
+use chainwalk_engine::packet::{Packet, proto};
 use chainwalk_engine::replay;
+use chainwalk_engine::trace::Level;
 use serde::{Deserialize, Serialize};
 
 /// Most Services of one ruleset.
 pub const SERVICES_MAX: u32 = 40_000;
+/// Most pods behind a Service.
+pub const ENDPOINTS_MAX: u32 = 200;
 
 /// What a scenario of this kind runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +28,8 @@ pub struct LookupsInput {
     pub forms: Vec<Form>,
     /// Numbers of Services, each a run.
     pub services: Vec<u32>,
+    /// Pods behind each Service. Packets go to the last one.
+    pub endpoints: u32,
 }
 
 /// How a node holds its Services.
@@ -105,6 +111,9 @@ pub fn run_with(input: &LookupsInput, progress: &mut dyn FnMut(u32, u32)) -> Res
     if let Some(count) = input.services.iter().find(|count| !(3..=SERVICES_MAX).contains(*count)) {
         return Err(format!("{count} services: there are 3 to {SERVICES_MAX}"));
     }
+    if !(1..=ENDPOINTS_MAX).contains(&input.endpoints) {
+        return Err(format!("{} endpoints: there are 1 to {ENDPOINTS_MAX}", input.endpoints));
+    }
     let total = (input.forms.len() * input.services.len()) as u32;
     let mut done = 0;
     let mut rows = Vec::with_capacity(input.services.len());
@@ -119,26 +128,43 @@ pub fn run_with(input: &LookupsInput, progress: &mut dyn FnMut(u32, u32)) -> Res
                 Form::NftMap => &mut row.nft_map,
                 Form::Ipvs => &mut row.ipvs,
             };
-            *slot = Some(if *form == Form::Ipvs { compared(services) } else { evaluated(*form, services)? });
+            *slot = Some(if *form == Form::Ipvs {
+                compared(services)
+            } else {
+                evaluated(*form, services, input.endpoints)?
+            });
         }
         rows.push(row);
     }
     Ok(Lookups { rows })
 }
 
-/// Sends a SYN to the first, the middle and the last Service of a node that holds them in `form`.
-fn evaluated(form: Form, services: u32) -> Result<Reads, String> {
-    let case = rulesets::case(form, services, &[1, services.div_ceil(2), services]);
-    let case = replay::parse(&case).map_err(|error| error.to_string())?;
-    let report = replay::run(&case, &replay::Options::default()).map_err(|error| error.to_string())?;
-    let reads: Vec<u64> = report.packets.iter().map(|packet| packet.rules_evaluated).collect();
-    match (reads.as_slice(), report.packets.iter().all(|packet| !packet.emitted.is_empty())) {
-        (&[first, middle, last], true) => {
-            Ok(Reads { first, middle, last, worst: first.max(middle).max(last) })
+/// Sends a SYN to the first, the middle and the last Service of a node that holds them in `form`. Each draw falls on the
+/// last pod.
+fn evaluated(form: Form, services: u32, endpoints: u32) -> Result<Reads, String> {
+    let ask = [1, services.div_ceil(2), services];
+    let (mut node, packets) = rulesets::node(form, services, endpoints, &ask)?;
+    let mut reads = Vec::with_capacity(ask.len());
+    for packet in &packets {
+        node.shared.draws = Draws::supplied((0..endpoints).map(|_| HIGH));
+        let replay::Built::Received(skb, dev) = replay::skb(&node, packet)? else {
+            return Err("the packet is not one".to_owned());
+        };
+        let ran = node.run_received(*skb, dev, Level::Off);
+        let arrives = |out: &Packet| out.ports().is_some_and(|(_, to)| to == 8080);
+        if !ran.emitted.iter().any(|emitted| arrives(&emitted.packet)) {
+            return Err(format!("{}: a packet did not reach its Service", form.title()));
         }
-        _ => Err(format!("{}: a packet did not reach its Service", form.title())),
+        reads.push(ran.trace.rules_evaluated);
+    }
+    match reads.as_slice() {
+        &[first, middle, last] => Ok(Reads { first, middle, last, worst: first.max(middle).max(last) }),
+        _ => Err("three packets have three answers".to_owned()),
     }
 }
+
+/// A draw below one, and above any share that a rule may ask for.
+const HIGH: f64 = 0.999_999;
 
 /// Services compared in the hash table of IPVS: the newest of a list stands first.
 fn compared(services: u32) -> Reads {

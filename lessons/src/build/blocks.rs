@@ -69,6 +69,12 @@ pub(super) struct QueueBody {
 pub(super) struct LookupsBody {
     pub(super) forms: Vec<crate::lookups::Form>,
     pub(super) services: Vec<u32>,
+    #[serde(default = "one")]
+    pub(super) endpoints: u32,
+}
+
+const fn one() -> u32 {
+    1
 }
 
 #[derive(Debug, Deserialize)]

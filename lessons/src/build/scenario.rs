@@ -208,7 +208,11 @@ fn computed(body: &ScenarioBody) -> Option<Input> {
         })
     });
     let lookups = body.lookups.as_ref().map(|lookups| {
-        Input::Lookups(LookupsInput { forms: lookups.forms.clone(), services: lookups.services.clone() })
+        Input::Lookups(LookupsInput {
+            forms: lookups.forms.clone(),
+            services: lookups.services.clone(),
+            endpoints: lookups.endpoints,
+        })
     });
     picks.or(queue).or(lookups)
 }
