@@ -23,6 +23,7 @@
 pub mod base;
 pub mod cluster;
 pub mod conntrack;
+pub mod ebpf;
 pub mod ipvs;
 pub mod netfilter;
 pub mod netns;

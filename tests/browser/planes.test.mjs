@@ -54,8 +54,8 @@ pageTest("tabs, rows and packet by keyboard alone, narrow", { viewport: NARROW }
   await settled(page);
   await tabTo(page, tab(page, /^iptables/));
   await page.keyboard.press("ArrowRight");
-  assert.equal(await tab(page, /^nftables/).getAttribute("aria-selected"), "true");
-  assert.ok(await tab(page, /^nftables/).evaluate((element) => element === document.activeElement), "the focus goes with it");
+  assert.equal(await tab(page, /^ipvs/).getAttribute("aria-selected"), "true");
+  assert.ok(await tab(page, /^ipvs/).evaluate((element) => element === document.activeElement), "the focus goes with it");
   await page.keyboard.press("Home");
   assert.equal(await tab(page, /^iptables/).getAttribute("aria-selected"), "true");
 

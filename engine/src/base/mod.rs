@@ -2,6 +2,7 @@
 
 pub mod fnv;
 pub mod hook;
+pub mod jhash;
 pub mod kernel;
 pub mod limits;
 pub mod rng;

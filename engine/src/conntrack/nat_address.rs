@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Manip, NatRange, Tuple};
+use crate::base::jhash::jhash;
 
 /// Sets the address (`nf_nat_find_best_ips_proto`): of several, by a hash of the source and, unless
 /// persistent, of the destination.
@@ -22,7 +23,8 @@ fn hashed_address(tuple: &Tuple, persistent: bool, zone: u16, min: IpAddr, max: 
     };
     let [src, dst] = [tuple.src, tuple.dst].map(memory_words);
     let (min, max) = (address_words(min), address_words(max));
-    let mut j = jhash2(&src, if persistent { 0 } else { dst[last] ^ u32::from(zone) });
+    let bytes: Vec<u8> = src.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut j = jhash(&bytes, if persistent { 0 } else { dst[last] ^ u32::from(zone) });
     let mut full_range = false;
     let mut picked = [0_u32; 4];
     for i in 0..words {
@@ -58,30 +60,4 @@ fn address_words(addr: IpAddr) -> [u32; 4] {
 /// The words as a little-endian machine reads them from the packet: what the kernel hashes.
 fn memory_words(addr: IpAddr) -> [u32; 4] {
     address_words(addr).map(u32::swap_bytes)
-}
-
-/// Bob Jenkins' lookup3 over 32-bit words, with the kernel's seed (`include/linux/jhash.h`).
-fn jhash2(words: &[u32; 4], seed: u32) -> u32 {
-    let start = 0xdead_beef_u32.wrapping_add((words.len() as u32) << 2).wrapping_add(seed);
-    let (mut a, mut b, mut c) = (start, start, start);
-    a = a.wrapping_add(words[0]);
-    b = b.wrapping_add(words[1]);
-    c = c.wrapping_add(words[2]);
-    // The mixing rounds: (subtract, xor with rotation, add) over the three registers in turn.
-    for rotation in [[4, 6, 8], [16, 19, 4]] {
-        a = a.wrapping_sub(c) ^ c.rotate_left(rotation[0]);
-        c = c.wrapping_add(b);
-        b = b.wrapping_sub(a) ^ a.rotate_left(rotation[1]);
-        a = a.wrapping_add(c);
-        c = c.wrapping_sub(b) ^ b.rotate_left(rotation[2]);
-        b = b.wrapping_add(a);
-    }
-    a = a.wrapping_add(words[3]);
-    c = (c ^ b).wrapping_sub(b.rotate_left(14));
-    a = (a ^ c).wrapping_sub(c.rotate_left(11));
-    b = (b ^ a).wrapping_sub(a.rotate_left(25));
-    c = (c ^ b).wrapping_sub(b.rotate_left(16));
-    a = (a ^ c).wrapping_sub(c.rotate_left(4));
-    b = (b ^ a).wrapping_sub(a.rotate_left(14));
-    (c ^ b).wrapping_sub(b.rotate_left(24))
 }

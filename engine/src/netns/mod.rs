@@ -12,6 +12,7 @@ pub mod sysctl;
 mod answer;
 mod decide;
 mod defrag;
+mod ebpf;
 mod fib;
 mod hooks;
 mod ipvs;
@@ -25,6 +26,7 @@ mod worlds;
 
 use crate::base::{Instant, KernelVersion, Rng};
 use crate::conntrack::{self, Conntrack};
+use crate::ebpf::Ebpf;
 use crate::ipvs::Ipvs;
 use crate::netfilter::{HookTable, Shared};
 
@@ -53,6 +55,8 @@ pub struct Netns {
     pub shared: Shared,
     /// After an edit of services, [`Netns::ipvs_edited`] has to be called.
     pub ipvs: Ipvs,
+    /// The eBPF programs attached, if any.
+    pub ebpf: Option<Box<Ebpf>>,
     /// Virtual time, moved by the caller, never backwards.
     pub now: Instant,
     /// Seconds since the epoch at [`Instant::ZERO`].
@@ -79,6 +83,7 @@ impl Netns {
             ct: Conntrack::new(kernel, seed),
             shared: Shared { seed, ..Shared::default() },
             ipvs: Ipvs::new(kernel, seed),
+            ebpf: None,
             now: Instant::ZERO,
             epoch_secs: 0,
             listen: Vec::new(),

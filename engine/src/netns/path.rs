@@ -72,6 +72,9 @@ impl Netns {
     }
 
     fn receive_steps(&mut self, run: &mut Run<'_>, skb: &mut Skb, dev: DevId) -> Result<End, End> {
+        if let Some(end) = self.ebpf_ingress(run, skb, dev)? {
+            return Ok(end);
+        }
         self.sanity(skb, dev)?;
         self.hook(run, Hook::Prerouting, skb)?;
         // A packet that went round through `lo` still carries the route of its way out.
@@ -202,6 +205,9 @@ impl Netns {
     }
 
     fn send_steps(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<End, End> {
+        if run.depth == 0 {
+            self.ebpf_connect(run, skb)?;
+        }
         let to = skb.packet.ip.dst;
         let routed = self.inet.route_output(to);
         if let Ok(route) = &routed

@@ -38,25 +38,27 @@ impl std::str::FromStr for KubernetesVersion {
     }
 }
 
-/// What kube-proxy programs (`mode`).
+/// What is programmed on a node: a `mode` of kube-proxy, or the maps of an eBPF agent in its place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     #[default]
     Iptables,
     Ipvs,
     Nftables,
+    Ebpf,
 }
 
 impl Mode {
-    /// In the order in which kube-proxy got them.
-    pub const ALL: [Self; 3] = [Self::Iptables, Self::Ipvs, Self::Nftables];
+    /// In the order in which kube-proxy got them, then what replaces it.
+    pub const ALL: [Self; 4] = [Self::Iptables, Self::Ipvs, Self::Nftables, Self::Ebpf];
 
-    /// As `--proxy-mode` spells it.
+    /// As `--proxy-mode` spells it, which has no `ebpf`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Iptables => "iptables",
             Self::Ipvs => "ipvs",
             Self::Nftables => "nftables",
+            Self::Ebpf => "ebpf",
         }
     }
 }
@@ -248,7 +250,7 @@ impl Config {
                 (nft.masquerade_bit, nft.masquerade_all, nft.sync_period)
             }
             // IPVS mode reads the bit and masqueradeAll from here, too.
-            Mode::Iptables | Mode::Ipvs => {
+            Mode::Iptables | Mode::Ipvs | Mode::Ebpf => {
                 let xt = &given.iptables;
                 (xt.masquerade_bit, xt.masquerade_all, xt.sync_period)
             }
@@ -277,7 +279,7 @@ impl Config {
     /// What an empty `nodePortAddresses` means.
     pub fn default_node_port_addresses(&self, mode: Mode) -> NodePortAddresses {
         match mode {
-            Mode::Iptables | Mode::Ipvs => NodePortAddresses::All,
+            Mode::Iptables | Mode::Ipvs | Mode::Ebpf => NodePortAddresses::All,
             Mode::Nftables => NodePortAddresses::primary(self.node_ip),
         }
     }

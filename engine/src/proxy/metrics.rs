@@ -121,7 +121,7 @@ impl Metrics {
                 line("sync_proxy_rules_iptables_total", "table=\"nat\"", total.nat as f64);
             }
             Mode::Ipvs => line("sync_proxy_rules_iptables_restore_failures_total", "", self.failures as f64),
-            Mode::Nftables => {}
+            Mode::Nftables | Mode::Ebpf => {}
         }
         if let Some(at) = self.last_success {
             line(

@@ -7,6 +7,7 @@ pub mod addresses;
 mod claims;
 pub mod config;
 pub mod conntrack;
+pub mod ebpf;
 pub mod endpoints;
 pub mod iptables;
 pub mod ipvs;

@@ -8,6 +8,7 @@ use super::infer::{self, Assumption, AssumptionKind};
 use super::report::{flag_letters, proto_name};
 use super::setup;
 use crate::base::{Draws, Instant, KernelVersion};
+use crate::ebpf::Ebpf;
 use crate::netns::{Netns, Ran};
 use crate::packet::wire::is_icmp_error;
 use crate::packet::{L4, Packet, TcpFlags};
@@ -61,7 +62,15 @@ impl Session {
 
     /// Supplies the uniform draws of every start from now on, so that several nodes can be given the same.
     pub fn supply_draws(&mut self, draws: Draws) {
+        if let Some(ebpf) = &mut self.loaded.ebpf {
+            ebpf.supply_draws(draws.clone());
+        }
         self.loaded.shared.draws = draws;
+    }
+
+    /// Attaches eBPF programs with their maps, for every node that is started from now on.
+    pub fn attach(&mut self, ebpf: Ebpf) {
+        self.loaded.ebpf = Some(Box::new(ebpf));
     }
 
     /// The node as it is after the last packet.

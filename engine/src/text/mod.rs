@@ -2,6 +2,7 @@
 
 pub mod conntrack;
 pub mod diag;
+pub mod ebpf;
 pub mod ip;
 pub mod ipset;
 pub mod ipvs;

@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 
 use chainwalk_engine::base::Instant;
 use chainwalk_engine::cluster::manifest::{self, Objects};
+use chainwalk_engine::ebpf::{self, Ebpf};
 use chainwalk_engine::netfilter::Flavour;
 use chainwalk_engine::netfilter::set::Sets;
 use chainwalk_engine::packet::Family;
 use chainwalk_engine::proxy::addresses::parse_ip;
 use chainwalk_engine::proxy::{
-    Changes, Config, EndpointsMap, KubernetesVersion, LocalDetector, Mode, ServiceMap, Tracker, iptables,
-    ipvs, nftables,
+    Changes, Config, EndpointsMap, KubernetesVersion, LocalDetector, Mode, ServiceMap, Tracker,
+    ebpf as proxy_ebpf, iptables, ipvs, nftables,
 };
+use chainwalk_engine::text::ebpf as text_ebpf;
 use chainwalk_engine::text::ipset::{self, IpsetCx};
 use chainwalk_engine::text::xt::SaveOptions;
 
@@ -57,6 +59,8 @@ enum ModeArg {
     Iptables,
     /// As `nft -f` reads it: the transaction of a first sync.
     Nftables,
+    /// The service maps that an agent like Cilium's writes: `cilium-dbg service list` and `cilium-dbg bpf lb list`.
+    Ebpf,
     /// Sysctls, the addresses of kube-ipvs0, virtual servers, ipsets and iptables rules, each as its tool prints
     /// or reads it.
     Ipvs,
@@ -86,6 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<String, String> {
         (Some(ModeArg::Iptables), _) => Mode::Iptables,
         (Some(ModeArg::Nftables), _) => Mode::Nftables,
         (Some(ModeArg::Ipvs), _) => Mode::Ipvs,
+        (Some(ModeArg::Ebpf), _) => Mode::Ebpf,
         (None, Some(given)) => given.mode.parse()?,
         (None, None) => Mode::default(),
     };
@@ -106,6 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<String, String> {
             let sync = nftables::Proxier::new(config).sync(services, endpoints, &changes, now);
             Ok(sync.text())
         }
+        Mode::Ebpf => Ok(ebpf_text(config, services, endpoints)),
         Mode::Ipvs => ipvs_text(config, services, endpoints),
     }
 }
@@ -114,6 +120,15 @@ fn read(path: &Path) -> Result<Objects, String> {
     manifest::parse(&super::read(path)?).map_err(|error| {
         format!("{}: line {}, column {}: {}", path.display(), error.line, error.column, error.message)
     })
+}
+
+/// The service maps, in both of the agent's lists.
+fn ebpf_text(config: Config, services: &ServiceMap, endpoints: &EndpointsMap) -> String {
+    let mut ebpf = Ebpf::new(ebpf::Config::default(), 1);
+    let agent = proxy_ebpf::Agent::new(config);
+    agent.sync(services, endpoints, &Changes::Everything).write(&mut ebpf);
+    let (services, programs) = (text_ebpf::service_list(&ebpf.maps), text_ebpf::lb_list(&ebpf.maps));
+    format!("# cilium-dbg service list\n{services}# cilium-dbg bpf lb list\n{programs}")
 }
 
 /// What a node holds in IPVS mode, a part for every tool.

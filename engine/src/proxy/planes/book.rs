@@ -3,15 +3,18 @@
 //! Owns the effect of the commands a proxier uses on chains, sets and maps. Does not validate them.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::Shared;
+use crate::ebpf::Frontend;
 use crate::netfilter::TableName;
 use crate::packet::Family;
 use crate::proxy::iptables::ProxyRule;
 use crate::proxy::ipvs::{self, Tool};
 use crate::proxy::nftables::Op;
-use crate::proxy::{Origin, ServicePortName};
+use crate::proxy::{Origin, ServicePortName, ebpf};
+use crate::text::ebpf::{flag_names, frontend_name};
 
 /// The device that holds the addresses of Services.
 const KUBE_IPVS0: &str = "device kube-ipvs0";
@@ -147,6 +150,28 @@ impl Book {
         }
     }
 
+    /// One frontend of the service maps, in place of what was there.
+    pub(super) fn serve(&mut self, family: Family, entry: &ebpf::Entry) {
+        self.forget(family, &entry.frontend);
+        let holder = Holder::frontend(family, &entry.frontend);
+        let flags = flag_names(&entry.spec);
+        self.declare(holder.clone(), &format!("slot 0: [{flags}]"), &entry.origin);
+        for backend in &entry.backends {
+            let place = SocketAddr::new(backend.addr, backend.port);
+            let origin = Origin {
+                endpoint: Some(place.to_string()),
+                field: "endpoints[].addresses",
+                purpose: "one backend, in a slot of its own",
+                ..entry.origin.clone()
+            };
+            self.push(holder.clone(), &format!("{place} ({})", backend.state.name()), &origin);
+        }
+    }
+
+    pub(super) fn forget(&mut self, family: Family, frontend: &Frontend) {
+        self.contents.remove(&Holder::frontend(family, frontend));
+    }
+
     /// Takes out the row that begins with the words of `key`.
     fn remove(&mut self, holder: &Holder, key: &str) {
         let is_it =
@@ -225,6 +250,10 @@ impl Holder {
 
     fn ipvs(family: Family, rank: u8, name: &str) -> Self {
         Self { family, rank, name: name.to_owned() }
+    }
+
+    fn frontend(family: Family, frontend: &Frontend) -> Self {
+        Self { family, rank: 0, name: format!("service {}", frontend_name(frontend)) }
     }
 
     fn nft(family: Family, kind: &str, name: &str) -> Self {

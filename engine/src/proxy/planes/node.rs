@@ -53,6 +53,9 @@ pub struct Target {
     pub family: Family,
 }
 
+/// The device that leads to other nodes and the world.
+pub(super) const UPLINK: &str = "eth0";
+
 /// Address of a node that no Node object describes: the n-th host of a private network.
 const fn invented(family: Family, number: u32) -> IpAddr {
     match family {
@@ -154,12 +157,12 @@ impl NodeSite {
             Family::V4 => (24, 32, "10.244.0.1"),
             Family::V6 => (64, 128, "fd00:10:244::1"),
         };
-        let mut addresses = vec![format!("eth0={own}/{length}"), format!("pod0={pod_gateway}/{host}")];
+        let mut addresses = vec![format!("{UPLINK}={own}/{length}"), format!("pod0={pod_gateway}/{host}")];
         for other in self.addresses.iter().filter(|ip| Family::of(ip) == family && **ip != own) {
-            addresses.push(format!("eth0={other}/{host}"));
+            addresses.push(format!("{UPLINK}={other}/{host}"));
         }
         let mut routes = vec![
-            format!("{}={}@eth0", if family == Family::V4 { "0.0.0.0/0" } else { "::/0" }, uplink(own)),
+            format!("{}={}@{UPLINK}", if family == Family::V4 { "0.0.0.0/0" } else { "::/0" }, uplink(own)),
             format!("{}/{host}=@pod0", client_pod(family)),
         ];
         let mut locals = 0;
@@ -171,7 +174,7 @@ impl NodeSite {
         for (pod, node) in self.remote_pods.iter().filter(|(pod, _)| Family::of(pod) == family) {
             let via = self.node_addresses.get(node).into_iter().flatten().find(|ip| Family::of(ip) == family);
             if let Some(via) = via {
-                routes.push(format!("{pod}/{host}={via}@eth0"));
+                routes.push(format!("{pod}/{host}={via}@{UPLINK}"));
             }
         }
         let forward = match family {
@@ -192,7 +195,7 @@ impl NodeSite {
             };
             let client = |label, from: String, input| Client { label, from, input, family };
             clients.push(client("a pod on this node", pod, "pod0"));
-            clients.push(client("a client outside the cluster", outside, "eth0"));
+            clients.push(client("a client outside the cluster", outside, UPLINK));
             clients.push(client("this node itself", own, "local"));
             if let Some(pod) = self.local_pods.iter().find(|pod| Family::of(pod) == family) {
                 clients.push(client("the first endpoint here", pod.to_string(), "veth1"));

@@ -1,10 +1,13 @@
 //! A node that holds what a mode programs: the tools' own commands, run as a case's set-up runs them.
 
 use super::Mode;
+use super::node::UPLINK;
 use super::side::Side;
 use crate::base::{Instant, KernelVersion};
+use crate::ebpf::{self, Ebpf};
 use crate::netns::Netns;
 use crate::packet::Family;
+use crate::proxy::ebpf::Agent;
 use crate::proxy::{Changes, iptables, ipvs, nftables};
 use crate::replay::{self, Session};
 
@@ -13,6 +16,9 @@ pub(super) fn load(side: &Side, kernel: KernelVersion, seed: u64) -> Result<Sess
     let mut netns = Netns::new(kernel, seed);
     for (command, input) in commands(side) {
         replay::setup(&mut netns, command, &input).map_err(|error| error.message)?;
+    }
+    if side.mode() == Mode::Ebpf {
+        netns.ebpf = Some(Box::new(programs(side, seed)));
     }
     Ok(Session::of(netns))
 }
@@ -41,9 +47,24 @@ fn commands(side: &Side) -> Vec<(&'static str, String)> {
                 (restore, sync.input),
             ]
         }
+        // No tool: an agent writes the maps.
+        Mode::Ebpf => Vec::new(),
         Mode::Nftables => {
             let sync = nftables::Proxier::new(config).sync(services, endpoints, &everything, now);
             vec![("nft -f -", sync.text())]
         }
     }
+}
+
+/// The programs of a default installation with their maps filled.
+fn programs(side: &Side, seed: u64) -> Ebpf {
+    let config = side.config();
+    let mut node_addresses = vec![config.node_ip];
+    node_addresses.extend(&config.node_addresses);
+    let settings =
+        ebpf::Config { devices: vec![UPLINK.to_owned()], node_addresses, ..ebpf::Config::default() };
+    let mut programs = Ebpf::new(settings, seed);
+    let agent = Agent::new(config.clone());
+    agent.sync(&side.services, &side.endpoints, &Changes::Everything).write(&mut programs);
+    programs
 }

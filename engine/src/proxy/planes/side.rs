@@ -3,7 +3,7 @@
 use super::Mode;
 use super::book::Book;
 use crate::base::Instant;
-use crate::proxy::{Changes, Config, EndpointsMap, ServiceMap, iptables, ipvs, nftables};
+use crate::proxy::{Changes, Config, EndpointsMap, ServiceMap, ebpf, iptables, ipvs, nftables};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -19,6 +19,7 @@ enum Proxier {
     Iptables(iptables::Proxier),
     Ipvs(ipvs::Proxier),
     Nftables(nftables::Proxier),
+    Ebpf(ebpf::Agent),
 }
 
 impl Side {
@@ -28,6 +29,7 @@ impl Side {
             Mode::Iptables => Proxier::Iptables(iptables::Proxier::new(config)),
             Mode::Ipvs => Proxier::Ipvs(ipvs::Proxier::new(config)),
             Mode::Nftables => Proxier::Nftables(nftables::Proxier::new(config)),
+            Mode::Ebpf => Proxier::Ebpf(ebpf::Agent::new(config)),
         };
         Self { proxier, services: ServiceMap::new(), endpoints: EndpointsMap::new() }
     }
@@ -37,6 +39,7 @@ impl Side {
             Proxier::Iptables(proxier) => &proxier.config,
             Proxier::Ipvs(proxier) => &proxier.config,
             Proxier::Nftables(proxier) => &proxier.config,
+            Proxier::Ebpf(agent) => &agent.config,
         }
     }
 
@@ -45,6 +48,7 @@ impl Side {
             Proxier::Iptables(_) => Mode::Iptables,
             Proxier::Ipvs(_) => Mode::Ipvs,
             Proxier::Nftables(_) => Mode::Nftables,
+            Proxier::Ebpf(_) => Mode::Ebpf,
         }
     }
 
@@ -84,6 +88,12 @@ impl Side {
                     book.apply(family, op);
                 }
                 proxier.applied(&sync);
+            }
+            Proxier::Ebpf(agent) => {
+                let sync = agent.sync(services, endpoints, changes);
+                sync.removed.iter().for_each(|frontend| book.forget(family, frontend));
+                sync.set.iter().for_each(|entry| book.serve(family, entry));
+                agent.applied(&sync);
             }
         }
         self.services.clone_from(services);

@@ -93,3 +93,22 @@ fn a_packet_reaches_an_endpoint() {
     assert!(out.starts_with("10.244."), "{out}");
     session.reply(Level::Full).expect("the endpoint answers");
 }
+
+#[test]
+fn an_agent_leaves_nothing_to_rules_and_connections() {
+    let mut planes = Planes::default();
+    planes.update(&objects(SHOP), "node-a");
+    let at = planes.planes().iter().position(|plane| plane.mode == Mode::Ebpf).expect("a plane");
+    let local = "tcp 192.168.10.11:40000 > 10.96.10.20:80 in local";
+    let spec = crate::replay::line::parse(local).expect("a packet line");
+    let mut met = std::collections::BTreeSet::new();
+    for connection in 0..40 {
+        let session = planes.start(at, &spec, connection).expect("it runs");
+        let ran = &session.sent()[0].ran;
+        assert_eq!(ran.trace.rules_evaluated, 0);
+        let out = &ran.emitted[0].packet;
+        met.insert(out.ip.dst);
+        assert_eq!(out.ip.src.to_string(), "192.168.10.11");
+    }
+    assert!(met.len() > 1, "the draws of a connection choose: {met:?}");
+}
