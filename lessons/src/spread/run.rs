@@ -1,6 +1,6 @@
 //! Runs a spread: the node, the connections, the counting.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use chainwalk_engine::base::KernelVersion;
 use chainwalk_engine::netfilter::xt::{Match, Statistic};
@@ -44,6 +44,9 @@ pub fn run_with(input: &SpreadInput, progress: &mut dyn FnMut(u32, u32)) -> Resu
     let nat = ruleset.table(TableName::Nat).ok_or("the ruleset has no nat table")?;
     let (_, targets) = rules_of(input)?;
     let mut endpoints = endpoints(nat, &chain, &targets)?;
+    // Compared as numbers: a text a connection would cost as much as its way through the node.
+    let sockets: Vec<Option<SocketAddr>> =
+        endpoints.iter().map(|endpoint| endpoint.to.parse().ok()).collect();
     let mut node = node(input, &mut ruleset)?;
 
     let mut count = Count::new(endpoints.len(), input.batch);
@@ -54,10 +57,10 @@ pub fn run_with(input: &SpreadInput, progress: &mut dyn FnMut(u32, u32)) -> Resu
         }
         let ran = node.run_received(skb, PODS, Level::Off);
         let to = destination(&ran);
-        let at = to.as_ref().and_then(|to| endpoints.iter().position(|endpoint| endpoint.to == *to));
+        let at = to.and_then(|to| sockets.iter().position(|socket| *socket == Some(to)));
         count.add(at, ran.trace.rules_evaluated, at.map(|at| endpoints[at].endpoint_rules));
         if first.len() < FIRST_MAX {
-            first.push(to.unwrap_or_else(|| "nowhere".to_owned()));
+            first.push(to.map_or_else(|| "nowhere".to_owned(), |to| to.to_string()));
         }
     }
     let total = f64::from(input.connections);
@@ -205,10 +208,10 @@ fn syn(from: Ipv4Addr, sport: u16, to: SocketAddrV4) -> Packet {
 }
 
 /// Where the node sent the packet.
-fn destination(ran: &Ran) -> Option<String> {
+fn destination(ran: &Ran) -> Option<SocketAddr> {
     let packet = &ran.emitted.iter().find(|emitted| !emitted.made)?.packet;
     let (_, port) = packet.ports()?;
-    Some(format!("{}:{port}", packet.ip.dst))
+    Some(SocketAddr::new(packet.ip.dst, port))
 }
 
 /// Counts as connections come.
@@ -218,6 +221,8 @@ struct Count {
     rules: Sum,
     endpoint_rules: Sum,
     size: u32,
+    /// Connections in the group that is being filled.
+    seen: u32,
     /// The group that is being filled.
     open: Vec<u32>,
     closed: Batches,
@@ -231,6 +236,7 @@ impl Count {
             rules: Sum::default(),
             endpoint_rules: Sum::default(),
             size,
+            seen: 0,
             open: vec![0; endpoints],
             closed: Batches { size, ..Batches::default() },
         }
@@ -247,8 +253,9 @@ impl Count {
             }
             None => self.unmatched += 1,
         }
-        let seen = self.observed.iter().sum::<u64>() + self.unmatched;
-        if self.size > 0 && seen.is_multiple_of(u64::from(self.size)) {
+        self.seen += 1;
+        if self.seen == self.size {
+            self.seen = 0;
             self.close();
         }
     }
