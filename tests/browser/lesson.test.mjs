@@ -1,5 +1,6 @@
 // The lessons, as a reader takes them: by keyboard alone, on a phone, in the dark, without scripts, and again tomorrow.
 
+import { WORKER, computed, longestTask } from "./chromium.mjs";
 import {
   NARROW, ROOT, SUB_PATH, VIEWS, assert, assertAccessible, assertFits, open, pageTest, pressByKey, screenshot, tabTo,
   typeByKey,
@@ -14,6 +15,32 @@ const LESSONS = await (async () => {
   return [...list.matchAll(/<li><a href="([^"/]+)\/"/g)].map(([, id]) => id);
 })();
 assert.ok(LESSONS.length >= 3, `the list names the lessons: ${LESSONS}`);
+
+/** Lets each report of progress take long to arrive, so that a run can be stopped by keyboard however fast it is. */
+async function slowWorker(page) {
+  await page.addInitScript(() => {
+    const { Worker } = window;
+    window.Worker = class extends Worker {
+      addEventListener(kind, listener, options) {
+        let line = Promise.resolve();
+        this.over = false;
+        const late = (event) => {
+          // Progress is short. The order is kept.
+          const wait = event.data.length < 40 ? 250 : 0;
+          line = line.then(() => new Promise((next) => setTimeout(next, wait))).then(() => this.over || listener(event));
+        };
+        super.addEventListener(kind, kind === "message" ? late : listener, options);
+      }
+      terminate() {
+        this.over = true;
+        super.terminate();
+      }
+      removeEventListener() {
+        this.over = true;
+      }
+    };
+  });
+}
 
 const openQuestion = (page) => page.locator(".lesson-question:has(form):not(.lesson-task)").first();
 
@@ -125,10 +152,27 @@ pageTest("a lesson on a phone shows one figure at a time", { viewport: NARROW },
 
 pageTest("100,000 connections in the worker do not freeze the page", {}, async (page) => {
   await open(page, `#/lesson/${PROBABILITIES}`);
-  const started = Date.now();
+  const before = computed(WORKER);
+  const [task] = await longestTask(page.context().browser(), page, async () => {
+    await answer(page, /^Twice as much/);
+    await page.getByText(/do not fit equal shares/).first().waitFor();
+  });
+  console.log(`# 100,000 connections: the worker computed ${Math.round(computed(WORKER) - before)} ms; the longest task of the main thread, ${task.toFixed(1)} ms`);
+  assert.ok(task <= 50, `a task of the main thread computed ${task} ms`);
+});
+
+pageTest("a long run shows how far it is, stops, and runs again", {}, async (page) => {
+  await slowWorker(page);
+  await open(page, `#/lesson/${PROBABILITIES}`);
   await answer(page, /^Twice as much/);
-  await page.getByText(/do not fit equal shares/).first().waitFor();
-  console.log(`100,000 connections, asked and drawn: ${Date.now() - started} ms`);
+  await page.getByRole("progressbar", { name: "How far the engine is" }).waitFor();
+  await pressByKey(page, page.getByRole("button", { name: "Stop" }));
+  await page.getByText("Stopped before it was done").first().waitFor();
+  await assertAccessible(page, "a stopped run");
+  // The same button, with the focus still on it.
+  await page.keyboard.press("Enter");
+  await page.getByText(/do not fit equal shares/).first().waitFor({ timeout: 60_000 });
+  await page.getByText("Stopped before it was done").waitFor({ state: "detached" });
 });
 
 pageTest("a lesson works under a sub-path", { base: SUB_PATH }, async (page) => {

@@ -9,6 +9,7 @@ use yew::prelude::*;
 
 use super::ask::{Ask, Told, What};
 use super::state::{Action, State};
+use super::waiting::Far;
 use crate::backend::Engine;
 use crate::protocol::{Request, Response};
 
@@ -29,6 +30,8 @@ pub(super) struct LessonCx {
     pub(super) engine: Engine,
     /// Runs and questions on their way, so that nothing is asked twice.
     pub(super) asked: Rc<RefCell<BTreeSet<String>>>,
+    /// Where it is told how far the engine is.
+    pub(super) far: UseStateSetter<Far>,
 }
 
 impl std::fmt::Debug for LessonCx {
@@ -52,17 +55,40 @@ impl LessonCx {
 
     /// Asks the engine; what it refuses is shown on the page.
     pub(super) fn ask(&self, what: What, told: Callback<Told>) {
-        let dispatch = self.state.dispatcher();
-        let answer = Callback::from(move |response: Response| match response {
-            Response::Lesson(answer) => match *answer {
-                Told::Refused(sentence) => dispatch.dispatch(Action::Trouble(sentence)),
-                answer => told.emit(answer),
-            },
-            Response::Failed(sentence) => dispatch.dispatch(Action::Trouble(sentence)),
-            _ => {}
+        let (dispatch, asked, far) = (self.state.dispatcher(), self.asked.clone(), self.far.clone());
+        let answer = Callback::from(move |response: Response| {
+            if let Response::Progress { done, total, .. } = response {
+                return far.set(Far { done, total });
+            }
+            far.set(Far::default());
+            match response {
+                Response::Lesson(answer) => match *answer {
+                    Told::Refused(sentence) => dispatch.dispatch(Action::Trouble(sentence)),
+                    answer => told.emit(answer),
+                },
+                Response::Failed(sentence) => {
+                    asked.borrow_mut().clear();
+                    dispatch.dispatch(Action::Trouble(sentence));
+                }
+                Response::Cancelled => {
+                    asked.borrow_mut().clear();
+                    dispatch.dispatch(Action::Stopped);
+                }
+                _ => {}
+            }
         });
         let ask = Ask { runs: self.lesson.0.runs.clone(), what };
         self.engine.ask(Request::Lesson(Box::new(ask)), answer);
+    }
+
+    /// Stops what runs.
+    pub(super) fn stop(&self) {
+        self.engine.cancel();
+    }
+
+    /// Lets all who still wait ask again.
+    pub(super) fn go_on(&self) {
+        self.state.dispatch(Action::GoOn);
     }
 
     /// Runs a scenario, unless it has been run.

@@ -17,6 +17,7 @@ use yew::prelude::*;
 use super::cx::{LessonCx, use_lesson, written};
 use super::stage::use_is_wide;
 use super::state::{Action, Shown};
+use super::waiting;
 use crate::dom::focus_id;
 
 pub(super) use shares::Shares;
@@ -78,7 +79,11 @@ pub(super) fn FigureView(props: &Props) -> Html {
     let cx = use_lesson();
     {
         let cx = cx.clone();
-        use_effect_with(props.figure.run.clone(), move |run| cx.play(run));
+        use_effect_with((props.figure.run.clone(), cx.state.stopped), move |(run, stopped)| {
+            if !stopped {
+                cx.play(run);
+            }
+        });
     }
     let figure = &props.figure;
     let title = cx.run(&figure.run).map(|run| run.title.clone()).unwrap_or_default();
@@ -87,7 +92,7 @@ pub(super) fn FigureView(props: &Props) -> Html {
             <p class="lesson-figure-title">{ &title }</p>
             { names(&cx, figure) }
             { match cx.state.played.get(&figure.run) {
-                None => html! { <p role="status" class="muted lesson-wait">{ "The engine is running it…" }</p> },
+                None => html! { <div role="status" class="lesson-wait">{ waiting::sentence(cx.state.stopped) }</div> },
                 Some(shown) => picture(&cx, figure, shown),
             } }
             <p class="lesson-figure-says">{ written(&figure.caption) }</p>

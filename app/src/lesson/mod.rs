@@ -24,6 +24,7 @@ mod question;
 mod sheet;
 mod stage;
 mod task;
+mod waiting;
 
 pub use list::LessonList;
 pub use page::LessonPage;

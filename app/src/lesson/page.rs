@@ -10,6 +10,7 @@ use super::blocks::Blocks;
 use super::cx::{LessonCx, Shared};
 use super::stage::{Stage, use_is_wide};
 use super::state::{Action, State};
+use super::waiting::Far;
 use super::{fetch, list, progress};
 use crate::backend::Engine;
 use crate::dom::window;
@@ -64,6 +65,7 @@ fn Lesson(props: &Props) -> Html {
     };
     let asked = use_memo((), |()| RefCell::new(BTreeSet::new()));
     let kept = use_state(|| true);
+    let far = use_state_eq(Far::default);
     {
         let (id, kept) = (entry.id.clone(), kept.setter());
         use_effect_with(state.progress(), move |now| kept.set(progress::save(&id, now)));
@@ -77,12 +79,14 @@ fn Lesson(props: &Props) -> Html {
         });
     }
     let is_wide = use_is_wide();
-    let cx = LessonCx { lesson: props.lesson.clone(), state: state.clone(), engine, asked };
+    let cx =
+        LessonCx { lesson: props.lesson.clone(), state: state.clone(), engine, asked, far: far.setter() };
     let (done, all) = list::count(props.lesson.0.blocks.iter(), |id| {
         state.answers.contains_key(id) || state.done.contains(id)
     });
     html! {
         <ContextProvider<LessonCx> context={cx}>
+        <ContextProvider<Far> context={*far}>
             <div class={classes!("lesson", is_wide.then_some("lesson-wide"))}>
                 <article class="lesson-column" aria-labelledby="lesson-title">
                     <header class="lesson-head">
@@ -112,6 +116,7 @@ fn Lesson(props: &Props) -> Html {
                 </article>
                 if is_wide { <Stage /> }
             </div>
+        </ContextProvider<Far>>
         </ContextProvider<LessonCx>>
     }
 }

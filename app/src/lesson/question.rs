@@ -7,6 +7,7 @@ use yew::prelude::*;
 
 use super::cx::{use_lesson, written};
 use super::state::{Action, Answer};
+use super::waiting::{self, Waiting};
 use crate::dom::focus_id;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -35,8 +36,9 @@ pub(super) fn Question(props: &Props) -> Html {
     {
         let (cx, options) = (cx.clone(), props.options.clone());
         let kind = props.kind.clone();
-        use_effect_with((answer.is_some(), props.id.clone()), move |(answered, id)| {
-            if *answered {
+        let asks = answer.is_some() && !cx.state.stopped;
+        use_effect_with((asks, props.id.clone()), move |(asks, id)| {
+            if *asks {
                 cx.judge(id, &options);
                 if let Kind::Predict { run } = &kind {
                     cx.play(run);
@@ -135,12 +137,21 @@ struct AnsweredProps {
 /// The reader's answer beside the engine's, each with its reason.
 #[component]
 fn Answered(props: &AnsweredProps) -> Html {
+    let cx = use_lesson();
+    let is_stopped = cx.state.stopped;
+    // Where many wait, one bar is enough.
+    let is_first = cx.state.waits(&cx.lesson.0) == Some(props.id.as_str());
     html! {
-        <div class="lesson-answers" role="status" id={format!("answer-{}", props.id)} tabindex="-1">
-            { match props.right {
-                None => html! { <p class="muted">{ "The engine is running it…" }</p> },
-                Some(right) => side_by_side(props, right),
-            } }
+        <div id={format!("answer-{}", props.id)} tabindex="-1">
+            <div class="lesson-answers" role="status">
+                { match props.right {
+                    None => waiting::sentence(is_stopped),
+                    Some(right) => side_by_side(props, right),
+                } }
+            </div>
+            if is_first {
+                <Waiting home={format!("answer-{}", props.id)} />
+            }
         </div>
     }
 }

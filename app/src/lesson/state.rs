@@ -61,6 +61,8 @@ pub(super) struct State {
     pub(super) trouble: Option<String>,
     /// A run gave another digest than when the lesson was built.
     pub(super) differs: bool,
+    /// The reader stopped the engine; who still waits for it asks again when told to go on.
+    pub(super) stopped: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +77,8 @@ pub(super) enum Action {
     TaskDone(String),
     Stage(usize),
     Trouble(String),
+    Stopped,
+    GoOn,
     /// Answers questions up to the end with "skipped".
     SkipAll(Vec<String>),
     StartAgain,
@@ -87,6 +91,17 @@ impl State {
 
     pub(super) fn progress(&self) -> Progress {
         Progress { answers: self.answers.clone(), done: self.done.clone() }
+    }
+
+    /// The first question that is answered and waits for the engine's word: what the engine is at.
+    pub(super) fn waits<'a>(&self, lesson: &'a Lesson) -> Option<&'a str> {
+        let asked = |block: &'a Block| match block {
+            Block::Predict(predict) => Some(predict.id.as_str()),
+            Block::Quiz(quiz) => Some(quiz.id.as_str()),
+            _ => None,
+        };
+        let waits = |id: &&str| self.answers.contains_key(*id) && !self.right.contains_key(*id);
+        lesson.blocks.iter().filter_map(asked).find(waits)
     }
 
     /// How many blocks are open: up to the first prediction without an answer, and that one.
@@ -119,6 +134,12 @@ impl Reducible for State {
             }
             Action::Stage(block) => next.stage = Some(block),
             Action::Trouble(sentence) => next.trouble = Some(sentence),
+            Action::Stopped => {
+                next.stopped = true;
+                // The rows of a packet's way were in the engine's session, which is gone.
+                next.played.retain(|_, shown| !matches!(shown, Shown::Packets(_)));
+            }
+            Action::GoOn => next.stopped = false,
             Action::SkipAll(ids) => {
                 for id in ids {
                     next.answers.entry(id).or_insert(Answer::Skipped);

@@ -11,6 +11,7 @@ use super::ask::{Told, What};
 use super::cx::{use_lesson, written};
 use super::figure::Shares;
 use super::state::Action;
+use super::waiting::Waiting;
 
 #[derive(Debug, Clone, PartialEq, Properties)]
 pub(super) struct Props {
@@ -38,6 +39,15 @@ pub(super) fn TaskBlock(props: &Props) -> Html {
     let attempt = use_state(|| None::<Attempt>);
     let busy = use_state(|| false);
     let hints = use_state(|| 0_usize);
+    {
+        // A stopped attempt has no answer: the button sends it again.
+        let busy = busy.setter();
+        use_effect_with(cx.state.stopped, move |stopped| {
+            if *stopped {
+                busy.set(false);
+            }
+        });
+    }
 
     let send = {
         let (cx, task, edit) = (cx.clone(), task.clone(), edit.clone());
@@ -45,6 +55,7 @@ pub(super) fn TaskBlock(props: &Props) -> Html {
         Callback::from(move |event: SubmitEvent| {
             event.prevent_default();
             busy.set(true);
+            cx.go_on();
             let (attempt, busy, dispatch, id) =
                 (attempt.clone(), busy.clone(), cx.state.dispatcher(), task.id.clone());
             let told = Callback::from(move |told: Told| {
@@ -113,6 +124,9 @@ pub(super) fn TaskBlock(props: &Props) -> Html {
                         <button type="button" class="button button-quiet" onclick={show_me}>{ "Fill in a solution" }</button>
                     }
                 </p>
+                if *busy {
+                    <Waiting />
+                }
             </form>
             if *hints > 0 {
                 <ol class="task-hints" role="status">

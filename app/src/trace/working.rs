@@ -14,8 +14,9 @@ pub(super) fn Working(props: &DeskProps) -> Html {
     };
     let far = (work.total > 0).then(|| format!(", {} %", work.done * 100 / work.total));
     html! {
-        <div class="working" role="status">
-            <span>{ &work.what }{ far }{ "…" }</span>
+        <div class="working">
+            // Who listens hears what runs, not every percent of it: that is for the eye, and for who asks the bar.
+            <span><span role="status">{ &work.what }</span><span aria-hidden="true">{ far }{ "…" }</span></span>
             if work.total > 0 {
                 <progress aria-label={&work.what} max={work.total.to_string()} value={work.done.to_string()} />
             }
