@@ -3,6 +3,8 @@
 
 #[path = "kube_proxy/flows.rs"]
 mod flows;
+#[path = "kube_proxy/ipvs_node.rs"]
+mod ipvs_node;
 #[path = "kube_proxy/peer.rs"]
 mod peer;
 
@@ -205,6 +207,26 @@ fn ipvs_mode_programs_what_kube_proxy_programs() {
     println!("ipvs: {equal} equal, {} wrong", wrong.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert_eq!(equal, 64);
+}
+
+/// kube-proxy's tests record no flows in IPVS mode; what they record of virtual servers says where packets go.
+#[test]
+fn an_ipvs_node_sends_clients_to_the_real_servers() {
+    let Some(peer) = peer::load() else { return };
+    let (mut total, mut wrong) = (0, Vec::new());
+    // A full sync from nothing, so that each node is loaded once.
+    for case in peer.cases.iter().filter(|case| case.mode == "ipvs") {
+        let objects = Objects::of(case).expect("every case has its objects");
+        let mut proxier = ipvs::Proxier::new(objects.config);
+        let sync = proxier.sync(&objects.services, &objects.endpoints, &Changes::Everything, &|_, _| 0);
+        proxier.applied(&sync);
+        let (asked, found) = ipvs_node::run(&proxier, &sync);
+        total += asked;
+        wrong.extend(found.into_iter().map(|found| format!("{}: {found}", case.id)));
+    }
+    println!("ipvs nodes: {total} virtual servers asked, {} differences", wrong.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(total > 80, "only {total} virtual servers");
 }
 
 /// Packets through the rules that our proxy wrote, against the answers of kube-proxy's tests.
