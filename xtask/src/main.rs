@@ -16,6 +16,7 @@
 mod bench;
 mod build;
 mod failure;
+mod guest;
 mod html;
 mod pass;
 mod process;
@@ -52,6 +53,7 @@ Commands:
   bench        measure the budgets of the design: natively, in WebAssembly, on the page
                  (with arguments, which go to the program: natively; try --help)
   conformance  compare the emulator with this machine's kernel (arguments go to the program)
+                 --ipvs [--record]   with a Debian kernel under QEMU, for IPVS
   fuzz         mutate inputs from a seed (arguments go to the program)
 
 `.ci/run` is `cargo xtask test`.
@@ -64,6 +66,7 @@ enum Command {
     Test(test::Options),
     Build { dev: bool },
     Pass(pass::Program, Vec<std::ffi::OsString>),
+    Guest { record: bool },
 }
 
 fn main() -> ExitCode {
@@ -86,6 +89,7 @@ fn run(command: Command) -> Result<ExitCode> {
             build::run(&workspace, if dev { build::Mode::Dev } else { build::Mode::Web })?;
         }
         Command::Pass(pass::Program::Bench, arguments) => return bench::run(&workspace, &arguments),
+        Command::Guest { record } => return guest::run(&workspace, record),
         Command::Pass(program, arguments) => return pass::run(&workspace, program, &arguments),
     }
     Ok(ExitCode::SUCCESS)
@@ -115,7 +119,15 @@ fn parse() -> Result<Command> {
             Ok(Command::Build { dev })
         }
         other => match pass::Program::by_name(other) {
-            Some(program) => Ok(Command::Pass(program, parser.raw_args()?.collect())),
+            Some(program) => {
+                let arguments: Vec<_> = parser.raw_args()?.collect();
+                match arguments.iter().position(|argument| argument == "--ipvs") {
+                    Some(_) if program == pass::Program::Conformance => {
+                        Ok(Command::Guest { record: arguments.iter().any(|argument| argument == "--record") })
+                    }
+                    _ => Ok(Command::Pass(program, arguments)),
+                }
+            }
             None => Err(Failure::new(format!("unknown command `{other}`")).hint("cargo xtask --help")),
         },
     }

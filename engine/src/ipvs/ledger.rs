@@ -21,30 +21,47 @@ pub struct Row {
 
 /// Parts that the registry of schedulers does not list.
 const PARTS: &[Row] = &[
-    row("services by address (TCP, UDP, SCTP), by mark, of any port; IPv4 and IPv6", Standing::Asked),
-    row("destinations: weight 0, thresholds, removal and return", Standing::HandDerived),
-    row("TCP states and timeouts, active and inactive counts", Standing::Asked),
+    row("the command `ipvsadm`: options, errors, listings, `-S` and `-R`", Standing::Asked),
+    row("services by address (TCP, UDP) and by mark, IPv4 and IPv6", Standing::Asked),
+    row("services of any port, SCTP services", Standing::HandDerived),
+    row("destinations: weight 0, upper threshold", Standing::Asked),
+    row("destinations: lower threshold, removal and return", Standing::HandDerived),
+    row(
+        "TCP and UDP states and timeouts, active and inactive counts, one-packet scheduling",
+        Standing::Asked,
+    ),
     row("SCTP states and timeouts", Standing::HandDerived),
-    row("UDP, one-packet scheduling", Standing::HandDerived),
-    row("persistence: templates, netmask, expire_quiescent_template", Standing::HandDerived),
-    row("conn_reuse_mode, expire_nodest_conn, conntrack", Standing::HandDerived),
-    row("masquerading through the packet path, local servers, ICMP errors", Standing::HandDerived),
-    row("direct routing: the next hop", Standing::HandDerived),
+    row("persistence: templates, netmask", Standing::Asked),
+    row(
+        "persistence: templates that outlive their timeout, expire_quiescent_template",
+        Standing::HandDerived,
+    ),
+    row("conntrack, conn_reuse_mode 0 and 1, sloppy_tcp, nat_icmp_send", Standing::Asked),
+    row("conn_reuse_mode 2, expire_nodest_conn, drop_packet, sloppy_sctp", Standing::HandDerived),
+    row(
+        "masquerading through the packet path, servers and clients on the node, ICMP errors",
+        Standing::Asked,
+    ),
+    row("direct routing: the next hop", Standing::Asked),
     row(
         "tunnels",
         Standing::Simplified(
-            "IPIP only: the outer header; GUE and GRE are refused by name when a packet needs them",
+            "IPIP, and GRE without checksum; GUE and GRE with checksums are refused by name",
         ),
     ),
     row("timers", Standing::Simplified("to the nanosecond, where the kernel counts ticks of 4 ms")),
-    row("rates", Standing::Simplified("all counters are looked at on even seconds")),
+    row("counters and rates", Standing::Simplified("all are looked at on even seconds")),
     row(
-        "order of -Lc and of --nosort",
+        "order of `-Lc` and of `--nosort`",
         Standing::Simplified("the order of making; the kernel's is that of a random hash"),
     ),
+    row("fragments where nothing tracks connections", Standing::NotEmulated("they pass IPVS by")),
     row("FTP helper, SIP persistence engine", Standing::NotEmulated("payloads are not read")),
     row("connection synchronisation (master, backup)", Standing::NotEmulated("one node has no peer")),
-    row("drop_entry, secure_tcp, schedule_icmp", Standing::NotEmulated("setting them is refused")),
+    row(
+        "drop_entry, secure_tcp, schedule_icmp, cache_bypass",
+        Standing::NotEmulated("setting them is refused"),
+    ),
     row("AH and ESP", Standing::NotEmulated("they are never scheduled and pass")),
 ];
 

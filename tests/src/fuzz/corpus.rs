@@ -21,6 +21,8 @@ pub enum Kind {
     Hex,
     /// Kubernetes objects in YAML.
     Manifest,
+    /// Lines of `ipvsadm -R`.
+    Ipvsadm,
 }
 
 const IP: [&str; 5] = [
@@ -57,6 +59,15 @@ const MANIFEST: [&str; 2] = [
      conditions: {ready: true}}]\n- *s\n",
 ];
 
+const IPVSADM: [&str; 3] = [
+    "-A -t 10.96.0.1:80 -s rr -p 10800\n-a -t 10.96.0.1:80 -r 10.244.1.5:8080 -m -w 1\n-a -t 10.96.0.1:80 -r \
+     10.244.2.5:8080 -m -w 0 -x 10 -y 5\n",
+    "-A -u [fd00::1]:53 -s sh -b sh-port,sh-fallback -o -p 30 -M 64\n-a -u [fd00::1]:53 -r [fd00::2]:53 -i --tun-type gue \
+     --tun-port 6080 --tun-csum\n-A -f 7 -6 -s mh\n-A --sctp-service 10.0.0.8:9\n",
+    "ipvsadm --add-service --tcp-service=10.1:http --scheduler wrr --netmask 255.255.0.0 --persistent\n-E -t 10.1:80\n-Z\n-d -t \
+     10.1:80 -r 10.2\n-D -t 10.1:80\n-C\n--set 10 20 30\n",
+];
+
 /// Texts by grammar.
 #[derive(Debug, Default)]
 pub struct Corpus {
@@ -66,6 +77,7 @@ pub struct Corpus {
     line: Vec<String>,
     hex: Vec<String>,
     manifest: Vec<String>,
+    ipvsadm: Vec<String>,
 }
 
 impl Corpus {
@@ -78,6 +90,7 @@ impl Corpus {
             line: texts(&LINES),
             hex: texts(&HEX),
             manifest: texts(&MANIFEST),
+            ipvsadm: texts(&IPVSADM),
             ..Self::default()
         };
         corpus.xt.push(Dump { services: 3, endpoints: 3 }.text());
@@ -98,6 +111,7 @@ impl Corpus {
             Kind::Line => &self.line,
             Kind::Hex => &self.hex,
             Kind::Manifest => &self.manifest,
+            Kind::Ipvsadm => &self.ipvsadm,
         }
     }
 

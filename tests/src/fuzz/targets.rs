@@ -1,10 +1,13 @@
 //! What reads inputs, and the laws that hold for any input.
 
+use chainwalk_engine::base::{Instant, KernelVersion};
+use chainwalk_engine::ipvs::Ipvs;
 use chainwalk_engine::netfilter::table::Flavour;
 use chainwalk_engine::packet::{Family, Packet};
 use chainwalk_engine::replay::{self, line};
 use chainwalk_engine::text::diag::Severity;
 use chainwalk_engine::text::ip;
+use chainwalk_engine::text::ipvs;
 use chainwalk_engine::text::xt::{self, ParseOptions, RestoreOptions, Ruleset, SaveOptions};
 
 use super::corpus::Kind;
@@ -45,6 +48,12 @@ pub const TARGETS: &[Target] = &[
         kind: Kind::Hex,
         read: packet,
     },
+    Target {
+        name: "ipvsadm",
+        what: "lines of ipvsadm; what is then saved reads back to the same",
+        kind: Kind::Ipvsadm,
+        read: ipvsadm,
+    },
     Target { name: "manifest", what: "Kubernetes objects", kind: Kind::Manifest, read: manifest },
     Target {
         name: "replay",
@@ -79,6 +88,21 @@ fn packet(text: &str) -> Result<(), String> {
         Ok(again) if again.to_bytes() == built => Ok(()),
         Ok(_) => Err("built, read and built again, the bytes differ".to_owned()),
         Err(error) => Err(format!("the built packet does not read: {error:?}")),
+    }
+}
+
+fn ipvsadm(text: &str) -> Result<(), String> {
+    let mut node = Ipvs::new(KernelVersion::default(), 1);
+    ipvs::run(&mut node, Instant::ZERO, &["-R"], text);
+    for form in [&["-Ln"][..], &["-L", "--stats"], &["-Lnc"], &["-L", "--tun-info", "--nosort"]] {
+        ipvs::show(&node, Instant::ZERO, form);
+    }
+    let saved = ipvs::save(&node);
+    let mut again = Ipvs::new(KernelVersion::default(), 1);
+    let ran = ipvs::run(&mut again, Instant::ZERO, &["-R"], &saved);
+    match ipvs::save(&again) == saved {
+        true => Ok(()),
+        false => Err(format!("saved as {saved:?}, it does not read back: {}", ran.stderr)),
     }
 }
 
