@@ -1,3 +1,5 @@
+//! The tool by its transcripts: commands in, what it printed and its exit code out.
+
 use super::*;
 use crate::base::KernelVersion;
 use crate::ipvs::IpvsCx;
