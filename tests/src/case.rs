@@ -110,6 +110,9 @@ pub struct Answer {
     /// The local sender's error, by its name (`EPERM`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// A REJECT ended the packet; only the emulator can tell.
+    #[serde(skip)]
+    pub rejected: bool,
 }
 
 /// The folder of the shipped cases.

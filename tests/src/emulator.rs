@@ -31,13 +31,9 @@ impl std::fmt::Display for Refused {
 /// The command whose sums are compared as counters.
 const COUNTERS: &str = "conntrack -S";
 
-/// Runs a case; fields that are linked to earlier answers are completed packet by packet.
-pub fn run(file: &CaseFile) -> Result<Run, Refused> {
+/// The case with the fields that are linked to earlier answers, completed packet by packet.
+pub fn complete(file: &CaseFile) -> Result<Case, Refused> {
     let mut case = file.case.clone();
-    let asked = case.show.iter().any(|command| command == COUNTERS);
-    if !asked {
-        case.show.push(COUNTERS.into());
-    }
     let mut linked: Vec<usize> = file.links.iter().map(|link| link.packet).collect();
     linked.sort_unstable();
     linked.dedup();
@@ -47,6 +43,16 @@ pub fn run(file: &CaseFile) -> Result<Run, Refused> {
         for link in file.links.iter().filter(|link| link.packet == index) {
             link.apply(&mut case.packets[index], &answers);
         }
+    }
+    Ok(case)
+}
+
+/// Runs a case.
+pub fn run(file: &CaseFile) -> Result<Run, Refused> {
+    let mut case = complete(file)?;
+    let asked = case.show.iter().any(|command| command == COUNTERS);
+    if !asked {
+        case.show.push(COUNTERS.into());
     }
     let mut run = read(replay(&case)?)?;
     let local = case.packets.iter().map(|packet| packet.input == "local");
@@ -60,9 +66,14 @@ pub fn run(file: &CaseFile) -> Result<Run, Refused> {
     Ok(run)
 }
 
-fn replay(case: &Case) -> Result<Report, Refused> {
+/// The case as the contract carries it.
+pub fn through_json(case: &Case) -> Result<Case, Refused> {
     let text = serde_json::to_string(case).map_err(|error| Refused::Failed(error.to_string()))?;
-    let case = replay::parse(&text).map_err(|error| Refused::Failed(error.to_string()))?;
+    replay::parse(&text).map_err(|error| Refused::Failed(error.to_string()))
+}
+
+fn replay(case: &Case) -> Result<Report, Refused> {
+    let case = through_json(case)?;
     replay::run(&case, &Options::default()).map_err(|error| {
         let text = error.to_string();
         if text.contains("not emulated") { Refused::NotEmulated(text) } else { Refused::Failed(text) }
@@ -82,6 +93,7 @@ fn answer(report: &PacketReport) -> Answer {
     Answer {
         emitted: report.emitted.iter().map(seen).collect(),
         delivered: report.verdict == "delivered",
+        rejected: report.verdict == "rejected",
         error: matches!(report.verdict, "dropped" | "rejected" | "uncertain")
             .then(|| report.reason.clone())
             .filter(|reason| !arrived(reason)),

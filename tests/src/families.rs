@@ -2,6 +2,7 @@
 //! stores them under `tests/cases/`; the answers beside them come from a kernel (`conformance record`).
 
 mod eval;
+mod facts;
 mod icmp;
 mod matches;
 mod nat;
@@ -36,6 +37,7 @@ pub fn all() -> Vec<Named> {
         reject::cases,
         route::cases,
         eval::cases,
+        facts::cases,
         matches::cases,
         targets::cases,
         transcripts::cases,

@@ -11,7 +11,7 @@ use crate::replay::Packet;
 mod build;
 mod decode;
 
-pub use build::{build, icmp_error, ip_header};
+pub use build::{build, icmp_error, ip_header, sctp_seal};
 pub use decode::decode;
 
 /// One packet as it was seen on the wire.
@@ -99,6 +99,16 @@ fn checksum(parts: &[&[u8]]) -> u16 {
         sum = (sum & 0xffff) + (sum >> 16);
     }
     !(sum as u16)
+}
+
+/// The checksum of an IPv4 header whose own field is zero.
+pub fn ipv4_checksum(header: &[u8]) -> u16 {
+    checksum(&[header])
+}
+
+/// Bytes as a case's `raw_hex` writes them.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn octets(address: IpAddr) -> Vec<u8> {

@@ -2,12 +2,16 @@
 //! together with the kernel: the next packet may reply to what the node emitted. Seeded; the same seed gives the
 //! same rules and the same choices (ports that the kernel draws may differ and travel as links).
 
+mod fragments;
+mod listener;
 mod matches;
 mod rng;
 mod rules;
+mod sctp;
 mod targets;
 mod traffic;
 
+pub use matches::DRAWN_PORTS;
 pub use rng::Rng;
 
 use crate::case::{CaseFile, Run};
@@ -35,6 +39,7 @@ pub struct Plan {
     pub flavour: Flavour,
     pub node: Node,
     pub show: Vec<String>,
+    index: u64,
     rng: Rng,
 }
 
@@ -46,13 +51,17 @@ const PACKETS: std::ops::RangeInclusive<u64> = 8..=24;
 impl Plan {
     /// The plan of case `index` of a run.
     pub fn new(seed: u64, index: u64, flavour: Flavour) -> Plan {
-        let mut rng = Rng::new(seed ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        // Mixed, so that neighbours are no shifted copies of each other: the generator itself counts.
+        let mut rng = Rng::new(Rng::new(seed).bits() ^ Rng::new(!index).bits());
         let family = if rng.below(V6_EVERY) == 0 { Family::V6 } else { Family::V4 };
         let mut node = node(family);
         let mut ruleset = rules::Ruleset::new(family, index);
         let text = ruleset.write(&mut rng);
         if !ruleset.sets.is_empty() {
             node.setup.push(Setup { run: "ipset restore".into(), stdin: ruleset.sets.clone() });
+        }
+        for name in &ruleset.accounting {
+            node.setup.push(Setup { run: format!("nfacct add {name}"), stdin: String::new() });
         }
         let tool = tool(family, flavour);
         node.setup.push(Setup { run: format!("{tool}-restore"), stdin: text });
@@ -65,12 +74,12 @@ impl Plan {
             node.sysctls.insert("net.netfilter.nf_conntrack_tcp_loose".into(), Text::Word("0".into()));
         }
         let list = if family == Family::V4 { "conntrack -L" } else { "conntrack -L -f ipv6" };
-        Plan { family, flavour, node, show: vec![format!("{tool}-save -c"), list.into()], rng }
+        Plan { family, flavour, node, show: vec![format!("{tool}-save -c"), list.into()], index, rng }
     }
 
     /// Sends traffic through a lab that fits the node; returns the case and the kernel's answers.
     pub fn perform(mut self, lab: &mut Lab) -> Result<(CaseFile, Run), String> {
-        let mut traffic = traffic::Traffic::new(self.family);
+        let mut traffic = traffic::Traffic::new(self.family, self.index);
         let mut session = Session::start(lab, &self.node.setup)?;
         let mut packets = Vec::new();
         let mut links = Vec::new();
@@ -115,14 +124,14 @@ fn node(family: Family) -> Node {
     let four = family == Family::V4;
     let interface = |name: &str, index: u8| Interface {
         name: name.into(),
-        mac: Some(format!("02:00:00:00:0{index}:01")),
+        // Without one, an IPv6 device has no link-local address, as in the lab.
+        mac: four.then(|| format!("02:00:00:00:0{index}:01")),
         addresses: vec![if four { format!("10.{index}.0.1/24") } else { format!("fd00:{index}::1/64") }],
         ..Interface::default()
     };
     let mut node = Node {
         interfaces: vec![interface("c0", 1), interface("s0", 2), interface("w0", 3)],
-        // No TCP socket: sequence numbers and answers of an endpoint are not what is compared here.
-        listen: vec!["udp/53".into()],
+        listen: vec!["udp/53".into(), format!("tcp/{}", listener::PORT)],
         ..Node::default()
     };
     let (default, via) = if four { ("0.0.0.0/0", "10.3.0.2") } else { ("::/0", "fd00:3::2") };

@@ -7,7 +7,7 @@
 //! Lines that start with `#` are remarks.
 
 use crate::case::Link;
-use crate::frame::{build, flag_bits, icmp_error};
+use crate::frame::{build, flag_bits, hex, icmp_error};
 use std::net::IpAddr;
 
 use crate::replay::{Packet, text};
@@ -157,7 +157,7 @@ pub fn quoting_bytes(packet: Packet, inner: &[u8]) -> Result<Packet, String> {
     let (source, destination) = (packet.src.ok_or("no source")?, packet.dst.ok_or("no destination")?);
     let (kind, code) = (packet.icmp_type.unwrap_or(3), packet.icmp_code.unwrap_or(3));
     let bytes = icmp_error(source, destination, kind, code, inner);
-    let raw_hex = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let raw_hex = hex(&bytes);
     Ok(Packet { at_ms: packet.at_ms, input: packet.input, raw_hex: Some(raw_hex), ..Packet::default() })
 }
 

@@ -20,7 +20,7 @@ impl Fib for NoRoutes {
     fn masquerade_source(&self, _: DevId, _: IpAddr) -> Option<IpAddr> {
         None
     }
-    fn first_address(&self, _: DevId, _: Family) -> Option<IpAddr> {
+    fn redirect_address(&self, _: DevId, _: IpAddr) -> Option<IpAddr> {
         None
     }
     fn reverse_route(&self, _: &Skb, _: u32) -> Option<DevId> {

@@ -12,22 +12,19 @@ use chainwalk_tests::{case, compare, kernel, minimise, random};
 const PACKETS: u64 = 1000;
 const SEED: u64 = 20_261_129;
 
-/// Whether the arms differ in two more runs as well: a busy machine stretches pauses, and the kernel draws ports at
-/// random.
-fn differs_again(file: &case::CaseFile) -> bool {
-    (0..2).all(|_| match (kernel::run(file), emulator::run(file)) {
-        (Ok(theirs), Ok(ours)) => !compare::runs(file, &theirs, &ours).is_empty(),
-        _ => true,
-    })
-}
-
 fn agree(flavour: Flavour) {
     if let Some(reason) = kernel::unavailable() {
         println!("skipped: {reason}");
         return;
     }
-    let options =
-        random::Options { seed: SEED, cases: 0..u64::MAX, packets: Some(PACKETS), flavour, workers: 2 };
+    let options = random::Options {
+        seed: SEED,
+        cases: 0..u64::MAX,
+        packets: Some(PACKETS),
+        time: None,
+        flavour,
+        workers: 2,
+    };
     let different = Mutex::new(Vec::new());
     let packets = random::run(&options, |index, file, run| {
         let found = match emulator::run(file) {
@@ -35,7 +32,7 @@ fn agree(flavour: Flavour) {
             Err(Refused::NotEmulated(_)) => Vec::new(),
             Err(Refused::Failed(why)) => vec![why],
         };
-        if !found.is_empty() && differs_again(file) {
+        if !found.is_empty() && minimise::differs_again(file) {
             different.lock().expect("no judge panics").push((index, file.clone(), found.join("\n")));
         }
     })

@@ -1,8 +1,10 @@
 //! [`Entry`]: one tracked connection (`struct nf_conn`).
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use super::event::EventMask;
 use super::tcp::Tcp;
-use super::{Direction, Tuple};
+use super::{Direction, L4Part, Tuple};
 use crate::base::{Duration, Instant};
 use crate::packet::DevId;
 
@@ -85,11 +87,41 @@ pub struct Entry {
     pub masq_dev: Option<DevId>,
     /// Events not yet delivered; none where nobody listened when it was born.
     pub(super) events: Option<EventMask>,
+    /// The events it may announce (`ctmask`).
+    pub(super) announced: EventMask,
     /// Packets that hold a reference.
     pub(super) holders: u32,
 }
 
 impl Entry {
+    /// The template of a `CT` rule (`nf_ct_tmpl_alloc`): confirmed, and everything else zero. `family` is any
+    /// address of the packet's.
+    pub fn template(family: IpAddr, zone: u16) -> Self {
+        let nowhere = match family {
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        let tuple = Tuple { src: nowhere, dst: nowhere, proto: 0, l4: L4Part::None };
+        Self {
+            original: tuple,
+            reply: tuple,
+            status: Status::CONFIRMED,
+            zone,
+            mark: 0,
+            labels: 0,
+            expires: Instant::ZERO,
+            timeout: Duration::ZERO,
+            created: Instant::ZERO,
+            acct: None,
+            confirmed_at: None,
+            proto: Proto::None,
+            masq_dev: None,
+            events: None,
+            announced: EventMask::ALL,
+            holders: 0,
+        }
+    }
+
     pub const fn tuple(&self, dir: Direction) -> &Tuple {
         match dir {
             Direction::Original => &self.original,
@@ -145,7 +177,8 @@ impl Entry {
     }
 
     pub(super) fn note(&mut self, event: EventMask) {
-        if let Some(pending) = &mut self.events {
+        let announced = self.announced.has(event);
+        if let Some(pending) = self.events.as_mut().filter(|_| announced) {
             pending.add(event);
         }
     }

@@ -8,11 +8,18 @@ use crate::base::Instant;
 pub struct EventMask(u16);
 
 impl EventMask {
+    pub const ALL: Self = Self(u16::MAX);
     pub const NEW: Self = Self(1 << 0);
+    pub const DESTROY: Self = Self(1 << 2);
     pub const REPLY: Self = Self(1 << 3);
     pub const ASSURED: Self = Self(1 << 4);
     pub const PROTOINFO: Self = Self(1 << 5);
     pub const MARK: Self = Self(1 << 7);
+
+    /// From bits as `CT --ctevents` gives them.
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
 
     pub const fn add(&mut self, other: Self) {
         self.0 |= other.0;

@@ -42,6 +42,13 @@ impl Conntrack {
         };
         let (status, opposite) = (entry.status, *entry.tuple(dir.other()));
         let before = (cx.trace.on() && status.has(applies)).then(|| skb.packet.clone());
+        if status.has(applies) {
+            skb.make_writable(match skb.packet.ip.proto {
+                proto::TCP => 20,
+                proto::SCTP => 12,
+                _ => 8,
+            });
+        }
         let done = if related_icmp {
             translate_error(skb, status, applies, &opposite, manip)
         } else if status.has(applies) {

@@ -9,14 +9,21 @@ use crate::base::jhash::jhash;
 /// persistent, of the destination.
 pub(super) fn pick_address(tuple: &mut Tuple, range: &NatRange, manip: Manip, zone: u16) {
     let Some((min, max)) = range.addrs else { return };
-    let picked = if min == max { min } else { hashed_address(tuple, range.flags.persistent, zone, min, max) };
+    let picked =
+        if min == max { min } else { hashed_address(tuple, range.flags.persistent, zone, (min, max), manip) };
     match manip {
         Manip::Src => tuple.src = picked,
         Manip::Dst => tuple.dst = picked,
     }
 }
 
-fn hashed_address(tuple: &Tuple, persistent: bool, zone: u16, min: IpAddr, max: IpAddr) -> IpAddr {
+fn hashed_address(
+    tuple: &Tuple,
+    persistent: bool,
+    zone: u16,
+    (min, max): (IpAddr, IpAddr),
+    manip: Manip,
+) -> IpAddr {
     let (words, last) = match tuple.src {
         IpAddr::V4(_) => (1, 0),
         IpAddr::V6(_) => (4, 3),
@@ -37,7 +44,8 @@ fn hashed_address(tuple: &Tuple, persistent: bool, zone: u16, min: IpAddr, max: 
             full_range = true;
         }
         if !persistent {
-            j ^= dst[i];
+            // The kernel writes the chosen words into the tuple that it goes on hashing.
+            j ^= if manip == Manip::Dst { picked[i].swap_bytes() } else { dst[i] };
         }
     }
     match tuple.src {

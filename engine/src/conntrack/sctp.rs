@@ -111,7 +111,7 @@ const ORIGINAL: [[Option<State>; 9]; 11] = [
     /*shutdown ack*/  [SA, CL, CW, CE, ES, SA, SA, SA, SA],
     /*error*/         [CL, CL, CW, CE, ES, SS, SR, SA, CL],
     /*cookie echo*/   [CL, CL, CE, CE, ES, SS, SR, SA, CL],
-    /*cookie ack*/    [CL, CL, CW, CE, ES, SS, SR, SA, CL],
+    /*cookie ack*/    [CL, CL, CW, ES, ES, SS, SR, SA, CL],
     /*complete*/      [CL, CL, CW, CE, ES, SS, SR, CL, CL],
     /*heartbeat*/     [HS, CL, CW, CE, ES, SS, SR, SA, HS],
     /*heartbeat ack*/ [CL, CL, CW, CE, ES, SS, SR, SA, HS],

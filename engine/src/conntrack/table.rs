@@ -171,7 +171,7 @@ impl Conntrack {
     pub(super) fn kill_slot(&mut self, slot: u32, now: Instant) {
         let Some(entry) = self.slots[slot as usize].entry.as_mut() else { return };
         entry.status.set(Status::DYING);
-        if entry.is_confirmed() && entry.events.is_some() {
+        if entry.is_confirmed() && entry.events.is_some() && entry.announced.has(EventMask::DESTROY) {
             let entry = entry.clone();
             self.events.push(CtEvent { at: now, kind: EventKind::Destroy, entry });
         }

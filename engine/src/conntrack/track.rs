@@ -75,7 +75,12 @@ impl Conntrack {
         let (at, dir) = match self.find(&tuple, skb.ct_zone, cx.now) {
             Some(found) => found,
             None => match self.create(cx.now, tuple, skb.ct_zone) {
-                Ok(at) => (at, Direction::Original),
+                Ok(at) => {
+                    if let (Some(bits), Some(entry)) = (skb.ct_events, self.entry_mut(at)) {
+                        entry.announced = EventMask::from_bits(bits);
+                    }
+                    (at, Direction::Original)
+                }
                 Err(NoEntry::NoAnswer) => {
                     explain.say(|| "INVALID: this ICMP type asks nothing that could be answered".to_owned());
                     return Some(self.invalid(cx, skb, None, explain));
@@ -211,6 +216,7 @@ impl Conntrack {
             proto: Proto::None,
             masq_dev: None,
             events,
+            announced: EventMask::ALL,
             holders: 0,
         }))
     }

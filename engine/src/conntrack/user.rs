@@ -74,6 +74,7 @@ impl Conntrack {
             proto,
             masq_dev: None,
             events,
+            announced: EventMask::ALL,
             holders: 0,
         });
         let hash = new.original.source_hash(new.zone, self.hash_seed);

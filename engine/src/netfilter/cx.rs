@@ -41,8 +41,9 @@ pub trait Fib {
     /// (`inet_select_addr`, `ipv6_dev_get_saddr`).
     fn masquerade_source(&self, out: DevId, to: IpAddr) -> Option<IpAddr>;
 
-    /// First address of the device, for REDIRECT.
-    fn first_address(&self, dev: DevId, family: Family) -> Option<IpAddr>;
+    /// Address of the device that REDIRECT takes for a packet to `to`: the first, over IPv6 one that reaches
+    /// as far as `to` where that stays on the link.
+    fn redirect_address(&self, dev: DevId, to: IpAddr) -> Option<IpAddr>;
 
     /// Device that a packet to the packet's source would leave through (`-m rpfilter`); `mark` is the mark to
     /// route with. None when there is no unicast route.

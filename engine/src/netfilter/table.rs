@@ -71,6 +71,14 @@ impl TableName {
             Self::Security => Priority::SECURITY,
         }
     }
+
+    /// The same for the tables that a flavour of the tool makes: iptables-nft puts security behind nat (150).
+    pub const fn priority_of(self, flavour: Flavour, hook: Hook) -> Priority {
+        match (flavour, self) {
+            (Flavour::Nft, Self::Security) => Priority(150),
+            (Flavour::Legacy | Flavour::Nft, _) => self.priority(hook),
+        }
+    }
 }
 
 /// What makes a chain a base chain.

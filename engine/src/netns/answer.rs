@@ -27,6 +27,8 @@ pub(super) enum Trouble {
     Prohibited,
     HostUnreachable,
     PortUnreachable,
+    /// IPv6: a first fragment without the whole transport header.
+    HeaderIncomplete,
     /// Nobody takes this protocol.
     ProtocolUnreachable,
     /// REJECT names type and code itself.
@@ -58,6 +60,7 @@ impl Trouble {
             Self::HostUnreachable => (3, 1, [0; 4]),
             Self::PortUnreachable if v6 => (1, 4, [0; 4]),
             Self::PortUnreachable => (3, 3, [0; 4]),
+            Self::HeaderIncomplete => (4, 3, [0; 4]),
             // Parameter problem, unrecognised next header, at the offset of that field.
             Self::ProtocolUnreachable if v6 => (4, 1, 6_u32.to_be_bytes()),
             Self::ProtocolUnreachable => (3, 2, [0; 4]),
@@ -75,6 +78,7 @@ impl Trouble {
             Self::Prohibited => "the route prohibits it",
             Self::HostUnreachable => "the route says unreachable",
             Self::PortUnreachable => "nobody listens on the port",
+            Self::HeaderIncomplete => "the first fragment lacks headers (RFC 7112)",
             Self::ProtocolUnreachable => "nobody takes the protocol",
             Self::Rejected { .. } => "REJECT",
             Self::Redirect { .. } => "a better next hop is on the sender's link",
@@ -85,6 +89,8 @@ impl Trouble {
 /// Quoted bytes: an IPv4 error is at most 576 bytes long, an IPv6 one 1280 (RFC 1812 4.3.2.3, RFC 4443 2.4 c).
 const V4_ERROR_MAX: usize = 576 - 20 - 8;
 const V6_ERROR_MAX: usize = 1280 - 40 - 8;
+/// Further ICMP types that `icmp_pointers` counts as errors: unassigned ones and router discovery.
+const UNANSWERED: [u8; 6] = [1, 2, 6, 7, 9, 10];
 /// TOS of IPv4 errors: precedence "internetwork control" over the offender's TOS bits.
 const TOS_CONTROL: u8 = 0xc0;
 const TOS_BITS: u8 = 0x1e;
@@ -120,6 +126,7 @@ impl Netns {
         let ip = Ip { tos, id: self.next_id(family), ..self.own_header(src, to) };
         let packet = Packet { ip: Ip { proto: icmp_proto(family), ..ip }, l4: L4::Icmp(icmp) };
         let mut skb = self.reply_skb(packet, offender);
+        skb.control_socket = true;
         self.ct.attach_answer(&mut skb, offender);
         self.answer(run, &mut skb, trouble.because());
     }
@@ -139,7 +146,7 @@ impl Netns {
                     return Err("the packet is a later fragment");
                 }
                 if let L4::Icmp(icmp) = &offender.packet.l4
-                    && (icmp.kind > 18 || is_icmp_error(false, icmp.kind))
+                    && (icmp.kind > 18 || is_icmp_error(false, icmp.kind) || UNANSWERED.contains(&icmp.kind))
                 {
                     return Err("the packet is an ICMP error itself");
                 }

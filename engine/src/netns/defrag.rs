@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::Netns;
+use super::answer::Trouble;
 use super::path::{End, Run};
 use crate::base::{Duration, Instant};
 use crate::conntrack::Knob;
@@ -21,6 +22,7 @@ const TIMEOUT_V6: Duration = Duration::from_secs(60);
 const HELD_MAX: usize = 1024;
 /// Longest IPv4 datagram with its header, and longest IPv6 payload, in bytes.
 const DATAGRAM_MAX: usize = 65_535;
+const DUPLICATE: &str = "a duplicate fragment";
 const TOO_LONG: &str = "the datagram would be longer than 65535 bytes";
 
 /// What fragments of one datagram have in common.
@@ -44,6 +46,9 @@ struct Held {
     longest: u32,
 }
 
+/// A datagram, its longest fragment and the payload of each fragment, in bytes.
+type Whole = (Packet, u32, Vec<u16>);
+
 /// The datagrams that wait for the rest of themselves.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fragments {
@@ -55,7 +60,18 @@ impl Netns {
     /// completes it goes on as the datagram.
     pub(super) fn defrag(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<(), End> {
         let timeout = self.defrag_timeout(skb.family());
-        self.reassemble(run, skb, timeout)
+        if skb.family() == Family::V6 && lacks_headers(&skb.packet) {
+            // `nf_ct_frag6_gather` leaves it alone; the tracker then calls it invalid.
+            return Ok(());
+        }
+        let family = skb.family();
+        self.reassemble(run, skb, timeout).map_err(|end| match end.disposition {
+            // `ipv4_conntrack_defrag` tells a sender of no failure, `ipv6_defrag` not of a duplicate.
+            Disposition::Dropped(_) if family == Family::V4 || end.because == DUPLICATE => {
+                End { disposition: Disposition::Stolen, ..end }
+            }
+            _ => end,
+        })
     }
 
     fn defrag_timeout(&self, family: Family) -> Duration {
@@ -71,6 +87,10 @@ impl Netns {
             Family::V4 => TIMEOUT_V4,
             Family::V6 => TIMEOUT_V6,
         };
+        if skb.family() == Family::V6 && lacks_headers(&skb.packet) {
+            self.icmp_error(run, skb, Trouble::HeaderIncomplete);
+            return Err(End::dropped(DropReason::Fragment, "a first fragment without the transport header"));
+        }
         self.reassemble(run, skb, timeout)
     }
 
@@ -80,12 +100,12 @@ impl Netns {
             return Ok(());
         }
         match self.fragments.add(&skb.packet, self.now, timeout) {
-            Ok(Some((packet, longest))) => {
+            Ok(Some((packet, longest, parts))) => {
                 run.trace.record(self.now, || TraceKind::Note {
                     text: format!("the last fragment: reassembled into {} bytes", packet.len_bytes()),
                 });
                 skb.packet = packet;
-                skb.frag_max = Some(longest);
+                (skb.frag_max, skb.frag_parts) = (Some(longest), parts);
                 Ok(())
             }
             Ok(None) => Err(End {
@@ -98,13 +118,14 @@ impl Netns {
 }
 
 impl Fragments {
-    /// Takes a fragment; gives the datagram and its longest fragment back when it was the missing one.
+    /// Takes a fragment; when it was the missing one, gives back the datagram, its longest fragment and the
+    /// payload of each.
     fn add(
         &mut self,
         fragment: &Packet,
         now: Instant,
         timeout: Duration,
-    ) -> Result<Option<(Packet, u32)>, &'static str> {
+    ) -> Result<Option<Whole>, &'static str> {
         let (ip, v4) = (&fragment.ip, fragment.ip.src.is_ipv4());
         self.held.retain(|_, h| now < h.until);
         // IPv6 tells datagrams apart by identification alone (RFC 8200 4.5).
@@ -147,7 +168,7 @@ impl Fragments {
         }
         // An exact duplicate is ignored; any other overlap ends the datagram (RFC 5722, IPv4 since 5.0).
         if held.parts.get(&ip.frag_offset).is_some_and(|p| p.l4.len_bytes() == len) {
-            return Err("a duplicate fragment");
+            return Err(DUPLICATE);
         }
         let overlaps = held.parts.iter().any(|(&at, part)| {
             let at = usize::from(at);
@@ -167,6 +188,7 @@ impl Fragments {
             return Ok(None);
         }
         let longest = held.longest;
+        let lengths = held.parts.values().map(|p| p.l4.len_bytes() as u16).collect();
         let Some(whole) = self.held.remove(&key).and_then(|h| join(h.parts)) else { return Ok(None) };
         if v4 && whole.len_bytes() > DATAGRAM_MAX {
             return Err(TOO_LONG);
@@ -176,7 +198,7 @@ impl Fragments {
             L4::Truncated(_) if v4 => Packet::parse(&whole.to_bytes()).unwrap_or(whole),
             _ => whole,
         };
-        Ok(Some((whole, longest)))
+        Ok(Some((whole, longest, lengths)))
     }
 }
 
@@ -204,28 +226,64 @@ fn join(parts: BTreeMap<u16, Packet>) -> Option<Packet> {
     Some(whole)
 }
 
+/// `ipv6frag_thdr_truncated`: a first fragment that ends within the transport header (RFC 8200 4.5).
+fn lacks_headers(packet: &Packet) -> bool {
+    packet.ip.more_fragments && packet.ip.frag_offset == 0 && matches!(packet.l4, L4::Truncated(_))
+}
+
+/// Cuts a reassembled packet into the pieces it came in, if they fit `mtu` and make it up.
+pub(super) fn split_as_it_came(packet: &Packet, parts: &[u16], mtu: usize, id: u32) -> Option<Vec<Packet>> {
+    let v6 = packet.ip.src.is_ipv6();
+    let header = packet.len_bytes() - packet.l4.len_bytes() + if v6 { 8 } else { 0 };
+    let body = body(packet);
+    let total: usize = parts.iter().map(|p| usize::from(*p)).sum();
+    if parts.is_empty() || total != body.len() || parts.iter().any(|p| header + usize::from(*p) > mtu) {
+        return None;
+    }
+    let mut out = Vec::new();
+    let mut at = 0;
+    for len in parts {
+        let chunk = &body[at..at + usize::from(*len)];
+        let mut piece = packet.clone();
+        piece.ip.frag_offset = at as u16;
+        piece.ip.more_fragments = at + chunk.len() < body.len();
+        if v6 {
+            piece.ip.id = id;
+        }
+        piece.l4 = if at == 0 { first_piece(&packet.l4, chunk) } else { L4::Raw(chunk.to_vec()) };
+        at += chunk.len();
+        out.push(piece);
+    }
+    Some(out)
+}
+
 /// Cuts a packet into fragments of at most `mtu` bytes; a packet that fits stays whole. `id` is the
 /// identification of IPv6 fragments.
 pub(super) fn split(packet: &Packet, mtu: usize, id: u32) -> Vec<Packet> {
     let v6 = packet.ip.src.is_ipv6();
     let already = packet.ip.more_fragments || packet.ip.frag_offset != 0;
     let header = packet.len_bytes() - packet.l4.len_bytes() + if v6 && !already { 8 } else { 0 };
-    let room = mtu.saturating_sub(header) / 8 * 8;
-    if packet.len_bytes() <= mtu || room == 0 {
+    let room = mtu.saturating_sub(header);
+    if packet.len_bytes() <= mtu || room < 8 {
         return vec![packet.clone()];
     }
     let body = body(packet);
     let mut out = Vec::new();
-    for (index, chunk) in body.chunks(room).enumerate() {
+    let mut at = 0;
+    while at < body.len() {
+        let left = body.len() - at;
+        // Only the last piece may be of any length.
+        let len = if left <= room { left } else { room / 8 * 8 };
+        let chunk = &body[at..at + len];
         let mut piece = packet.clone();
-        let last = (index + 1) * room >= body.len();
         // The field wraps, as the kernel's does.
-        piece.ip.frag_offset = packet.ip.frag_offset.wrapping_add((index * room) as u16);
-        piece.ip.more_fragments = !last || packet.ip.more_fragments;
+        piece.ip.frag_offset = packet.ip.frag_offset.wrapping_add(at as u16);
+        piece.ip.more_fragments = len < left || packet.ip.more_fragments;
         if v6 && !already {
             piece.ip.id = id;
         }
-        piece.l4 = if index == 0 { first_piece(&packet.l4, chunk) } else { L4::Raw(chunk.to_vec()) };
+        piece.l4 = if at == 0 { first_piece(&packet.l4, chunk) } else { L4::Raw(chunk.to_vec()) };
+        at += len;
         out.push(piece);
     }
     out

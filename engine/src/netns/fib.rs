@@ -1,6 +1,6 @@
 //! What rules ask of addresses and routes: [`Inet`] answers as [`Fib`].
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use super::inet::Inet;
 use super::route::RouteKind;
@@ -41,11 +41,16 @@ impl Fib for Inet {
         self.select_source(out, near, to)
     }
 
-    fn first_address(&self, dev: DevId, family: Family) -> Option<IpAddr> {
+    fn redirect_address(&self, dev: DevId, to: IpAddr) -> Option<IpAddr> {
+        let family = Family::of(&to);
         let mut own = self.device(dev).addresses.iter().filter(|a| Family::of(&a.addr) == family);
-        match family {
-            Family::V4 => own.next().map(|a| a.addr),
-            Family::V6 => own.min_by_key(|a| a.scope).map(|a| a.addr),
+        match to {
+            IpAddr::V4(_) => own.next().map(|a| a.addr),
+            // `nf_nat_redirect_ipv6_usable`: a destination of narrower scope wants an address of that scope.
+            IpAddr::V6(to) if scope(to) != 0 => {
+                own.map(|a| a.addr).find(|a| matches!(a, IpAddr::V6(a) if scope(*a) & scope(to) != 0))
+            }
+            IpAddr::V6(_) => own.min_by_key(|a| a.scope).map(|a| a.addr),
         }
     }
 
@@ -75,5 +80,25 @@ impl Fib for Inet {
 
     fn device_name(&self, dev: DevId) -> &str {
         &self.device(dev).name
+    }
+}
+
+/// `ipv6_addr_scope`: one bit for loopback, link-local and site-local addresses, zero for global ones.
+fn scope(addr: Ipv6Addr) -> u8 {
+    const LOOPBACK: u8 = 0x10;
+    const LINK: u8 = 0x20;
+    const SITE: u8 = 0x40;
+    match addr.segments()[0] {
+        // A multicast address names its scope (RFC 4291 2.7).
+        first if addr.is_multicast() => match first & 0xf {
+            1 => LOOPBACK,
+            2 => LINK,
+            5 => SITE,
+            _ => 0,
+        },
+        0xfe80..=0xfebf => LINK,
+        0xfec0..=0xfeff => SITE,
+        _ if addr.is_loopback() => LOOPBACK,
+        _ => 0,
     }
 }

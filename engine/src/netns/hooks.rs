@@ -49,9 +49,12 @@ impl Netns {
             HookUser::Defrag => self.defrag(run, skb),
             HookUser::Conntrack => {
                 function(run, &|| "conntrack".to_owned());
+                if skb.ct_zone_by_mark {
+                    skb.ct_zone = skb.mark as u16;
+                }
                 let verdict = self.ct.track(&mut CtCx { hook, now: self.now, trace: run.trace }, skb);
-                // The template of `CT --zone` is used up here: a packet that comes again over lo has none.
-                skb.ct_zone = 0;
+                // The template of a `CT` rule is used up here: a packet that comes again over lo has none.
+                (skb.ct_zone, skb.ct_zone_by_mark, skb.ct_template, skb.ct_events) = (0, false, false, None);
                 ended(verdict)
             }
             HookUser::Confirm => {

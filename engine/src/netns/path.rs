@@ -9,14 +9,18 @@ use std::net::IpAddr;
 
 use super::answer::Trouble;
 use super::decide::{InputRoute, Refusal};
+use super::defrag;
 use super::inet::LOOPBACK;
 use super::route::RouteKind;
 use super::{DeviceKind, Netns};
 use crate::base::Hook;
 use crate::base::limits::PASSES_PER_PACKET_MAX;
 use crate::netfilter::Assume;
-use crate::packet::{DevId, Dst, Family, L4, Packet, PacketType, Skb};
+use crate::packet::{DevId, Dst, Family, L4, Packet, PacketType, Skb, proto};
 use crate::trace::{Change, Disposition, DropReason, Trace, TraceKind};
+
+/// A TCP header without options, in bytes.
+const TCP_HEADER: usize = 20;
 
 /// A packet that left the node.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +81,13 @@ impl Netns {
         }
         self.sanity(skb, dev)?;
         self.hook(run, Hook::Prerouting, skb)?;
+        // `tcp_v4_early_demux` pulls the header together before it looks for a socket.
+        if skb.packet.ip.proto == proto::TCP
+            && skb.packet_type == PacketType::Host
+            && skb.packet.l4.len_bytes() >= TCP_HEADER
+        {
+            skb.make_writable(TCP_HEADER);
+        }
         // A packet that went round through `lo` still carries the route of its way out.
         if let Some(dst) = skb.dst.filter(|d| d.local) {
             return self.deliver(run, skb, dst);
@@ -136,8 +147,17 @@ impl Netns {
     /// To the node itself.
     fn deliver(&mut self, run: &mut Run<'_>, skb: &mut Skb, dst: Dst) -> Result<End, End> {
         skb.dst = Some(dst);
-        self.defrag_local(run, skb)?;
-        self.hook(run, Hook::Input, skb)?;
+        // IPv6 puts a datagram together only when INPUT has seen its pieces (`ipv6_frag_rcv`).
+        match skb.family() {
+            Family::V4 => {
+                self.defrag_local(run, skb)?;
+                self.hook(run, Hook::Input, skb)?;
+            }
+            Family::V6 => {
+                self.hook(run, Hook::Input, skb)?;
+                self.defrag_local(run, skb)?;
+            }
+        }
         Ok(self.local_stack(run, skb))
     }
 
@@ -247,7 +267,7 @@ impl Netns {
     }
 
     /// `__mkroute_output`: no way out of the node for a source in 127.0.0.0/8, unless `route_localnet` is set.
-    fn loopback_stays(&self, src: IpAddr, dev: DevId) -> Result<(), End> {
+    pub(super) fn loopback_stays(&self, src: IpAddr, dev: DevId) -> Result<(), End> {
         let loopback = matches!(src, IpAddr::V4(src) if src.is_loopback());
         let conf = &self.inet.device(dev).conf;
         if loopback && dev != LOOPBACK && !conf.route_localnet && !self.inet.sysctls.all.route_localnet {
@@ -286,12 +306,15 @@ impl Netns {
         }
         let made = run.depth > 0;
         let mtu = skb.frag_max.map_or(dst.mtu, |max| max.min(dst.mtu)) as usize;
-        if skb.packet.len_bytes() > mtu || skb.frag_max.is_some() {
+        // IPv4 cuts again whatever was cut; IPv6 what is longer than the longest piece was (`ip6_finish_output`).
+        let was_cut = skb.frag_max.is_some() && skb.family() == Family::V4;
+        if skb.packet.len_bytes() > mtu || was_cut {
             if skb.packet.ip.dont_fragment && skb.frag_max.is_none() {
                 return Err(End::dropped(DropReason::PacketTooBig, "longer than the MTU (EMSGSIZE)"));
             }
             let id = self.ids.next_u32();
-            for packet in super::defrag::split(&skb.packet, mtu, id) {
+            let came = defrag::split_as_it_came(&skb.packet, &skb.frag_parts, dst.mtu as usize, id);
+            for packet in came.unwrap_or_else(|| defrag::split(&skb.packet, mtu, id)) {
                 run.emitted.push(Emitted { dev: dst.dev, packet, made });
             }
             return Ok(());
@@ -306,7 +329,7 @@ impl Netns {
     /// `loopback_xmit`: the packet comes in again, with its connection, mark and route.
     fn receive_steps_again(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> End {
         skb.indev = Some(LOOPBACK);
-        skb.owner = None;
+        (skb.owner, skb.control_socket) = (None, false);
         run.trace.record(self.now, || TraceKind::Received {
             dev: self.inet.device(LOOPBACK).name.to_string(),
             packet: skb.packet.clone(),

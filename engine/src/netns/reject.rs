@@ -44,6 +44,11 @@ impl Netns {
         if src.is_multicast() || to.is_multicast() || to.is_unspecified() {
             return;
         }
+        // `ip_route_me_harder` comes first: without a way there is no answer, and nothing is closed.
+        let way = self.inet.route_output(to).ok();
+        if way.is_none_or(|way| self.loopback_stays(src, way.dst.dev).is_err()) {
+            return;
+        }
         let ip = Ip { proto: proto::TCP, dont_fragment: src.is_ipv4(), ..self.own_header(src, to) };
         let packet = Packet { ip, l4: L4::Tcp(reset_for(tcp)) };
         let mut skb = self.reply_skb(packet, offender);

@@ -10,8 +10,8 @@ use std::net::IpAddr;
 use super::Netns;
 use super::answer::{Trouble, icmp_proto, reset_for};
 use super::path::{End, Run};
-use crate::base::KernelVersion;
-use crate::packet::{Family, Icmp, Ip, L4, Packet, PacketType, Skb, Tcp, TcpFlags, proto};
+use crate::base::{Duration, Instant, KernelVersion};
+use crate::packet::{CtInfo, Family, Icmp, Ip, L4, Owner, Packet, PacketType, Skb, Tcp, TcpFlags, proto};
 use crate::trace::DropReason;
 
 /// A port that a local process listens on, on every address.
@@ -38,6 +38,32 @@ struct Socket {
     established: bool,
     /// Whether windows are scaled.
     scaled: bool,
+    /// When it last answered a segment that was not acceptable (`last_oow_ack_time`).
+    answered: Option<Instant>,
+}
+
+/// `net.ipv4.tcp_invalid_ratelimit`: one answer to unacceptable segments of a connection in this time.
+const UNACCEPTABLE_EVERY: Duration = Duration::from_millis(500);
+
+impl Socket {
+    /// `__tcp_oow_rate_limited`: whether to keep silent this time.
+    fn keeps_silent(&mut self, now: Instant) -> bool {
+        let silent = self.answered.is_some_and(|at| now < at + UNACCEPTABLE_EVERY);
+        if !silent {
+            self.answered = Some(now);
+        }
+        silent
+    }
+}
+
+/// Which socket a segment of the node is sent for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// One that listens, also while a handshake is under way.
+    Listener,
+    /// A connection that no process has accepted yet.
+    Child,
+    Nobody,
 }
 
 /// Connections of listening sockets, one for each SYN that came.
@@ -120,6 +146,7 @@ impl Netns {
         }
         // `__udp4_lib_rcv` drops the connection first, so the error is looked up by what it quotes.
         self.ct.release(skb);
+        skb.ct_info = CtInfo::None;
         self.icmp_error(run, skb, Trouble::PortUnreachable);
         End::delivered("nobody listens on the UDP port")
     }
@@ -160,6 +187,7 @@ impl Netns {
         let tos = skb.packet.ip.tos;
         let ip = Ip { proto: icmp_proto(family), tos, id: self.next_id(family), ..self.own_header(src, to) };
         let mut reply = self.reply_skb(Packet { ip, l4: L4::Icmp(answer) }, skb);
+        reply.control_socket = true;
         self.answer(run, &mut reply, "an ICMP request");
         End::delivered("an ICMP request, answered")
     }
@@ -210,7 +238,9 @@ impl Netns {
         }
         // `ip_send_unicast_reply`: the offender's TOS without its ECN bits.
         let tos = skb.packet.ip.tos & !ECN_MASK;
-        self.send_tcp(run, skb, reset_for(tcp), tos, "no socket takes the segment");
+        let listens = self.listen.contains(&Listen { proto: proto::TCP, port: tcp.dport });
+        let by = if listens { By::Listener } else { By::Nobody };
+        self.send_tcp(run, skb, reset_for(tcp), (by, tos), "no socket takes the segment");
         End::delivered("no TCP socket: answered with RST")
     }
 
@@ -226,7 +256,9 @@ impl Netns {
         let rcv_nxt = tcp.seq.wrapping_add(1);
         let scaled = offers(&tcp.options).scaling;
         let snd_nxt = isn.wrapping_add(1);
-        self.sockets.tcp.insert(ends, Socket { snd_nxt, rcv_nxt, established: false, scaled });
+        self.sockets
+            .tcp
+            .insert(ends, Socket { snd_nxt, rcv_nxt, established: false, scaled, answered: None });
         let mtu = self.inet.route_output(ends.remote.0).map_or(1500, |r| r.dst.mtu);
         self.syn_ack(run, skb, tcp, isn, mtu);
         End::delivered("a SYN for a listening socket")
@@ -262,7 +294,7 @@ impl Netns {
             options,
             ..reset_for(syn)
         };
-        self.send_tcp(run, skb, answer, 0, "a SYN for a listening socket");
+        self.send_tcp(run, skb, answer, (By::Listener, 0), "a SYN for a listening socket");
     }
 
     /// SYN_RECV and ESTABLISHED: takes what is in order and acknowledges it.
@@ -286,26 +318,45 @@ impl Netns {
             window,
             ..reset_for(tcp)
         };
+        let by = if socket.established { By::Child } else { By::Listener };
+        if tcp.flags.has(TcpFlags::RST) && !socket.established {
+            // `tcp_check_req`: inside the window it ends the handshake, outside it is not answered.
+            if tcp.seq.wrapping_sub(socket.rcv_nxt) < u32::from(WINDOW_PLAIN) {
+                self.sockets.tcp.remove(&ends);
+            }
+            return End::delivered("a RST during the handshake");
+        }
         if tcp.flags.has(TcpFlags::RST) {
             if tcp.seq == socket.rcv_nxt {
                 self.sockets.tcp.remove(&ends);
                 return End::delivered("a RST in sequence: the connection is gone");
             }
-            self.send_tcp(run, skb, ack(&socket), 0, "a RST out of sequence: challenge ACK (RFC 5961 3.2)");
+            if socket.keeps_silent(self.now) {
+                return End::delivered("a RST out of sequence, ignored: tcp_invalid_ratelimit");
+            }
+            self.sockets.tcp.insert(ends, socket);
+            let why = "a RST out of sequence: challenge ACK (RFC 5961 3.2)";
+            self.send_tcp(run, skb, ack(&socket), (by, 0), why);
             return End::delivered("a RST out of sequence");
         }
         if tcp.flags.has(TcpFlags::SYN) {
+            if socket.keeps_silent(self.now) {
+                return End::delivered("a SYN again, ignored: tcp_invalid_ratelimit");
+            }
+            self.sockets.tcp.insert(ends, socket);
             if !socket.established && tcp.seq.wrapping_add(1) == socket.rcv_nxt {
                 let mtu = self.inet.route_output(ends.remote.0).map_or(1500, |r| r.dst.mtu);
                 self.syn_ack(run, skb, tcp, socket.snd_nxt.wrapping_sub(1), mtu);
                 return End::delivered("the SYN again");
             }
-            self.send_tcp(run, skb, ack(&socket), 0, "an unexpected SYN: challenge ACK (RFC 5961 4.2)");
+            let why = "an unexpected SYN: challenge ACK (RFC 5961 4.2)";
+            self.send_tcp(run, skb, ack(&socket), (by, 0), why);
             return End::delivered("an unexpected SYN");
         }
         if !socket.established {
             if tcp.flags.has(TcpFlags::ACK) && tcp.ack != socket.snd_nxt {
-                self.send_tcp(run, skb, reset_for(tcp), 0, "acknowledges what was never sent");
+                let tos = skb.packet.ip.tos & !ECN_MASK;
+                self.send_tcp(run, skb, reset_for(tcp), (by, tos), "acknowledges what was never sent");
                 return End::delivered("an ACK that does not complete the handshake");
             }
             socket.established = true;
@@ -317,7 +368,7 @@ impl Netns {
         }
         self.sockets.tcp.insert(ends, socket);
         if len > 0 || !in_order {
-            self.send_tcp(run, skb, ack(&socket), 0, "acknowledges the segment");
+            self.send_tcp(run, skb, ack(&socket), (By::Child, 0), "acknowledges the segment");
         }
         End::delivered("to the connection's socket")
     }
@@ -327,10 +378,18 @@ impl Netns {
         if self.inet.kernel >= KernelVersion::V6_18 { 10 } else { 7 }
     }
 
-    fn send_tcp(&mut self, run: &mut Run<'_>, to: &Skb, tcp: Tcp, tos: u8, because: &str) {
+    fn send_tcp(&mut self, run: &mut Run<'_>, to: &Skb, tcp: Tcp, (by, tos): (By, u8), because: &str) {
         let (src, dst) = (to.packet.ip.dst, to.packet.ip.src);
         let ip = Ip { proto: proto::TCP, tos, dont_fragment: src.is_ipv4(), ..self.own_header(src, dst) };
+        let flags = tcp.flags;
         let mut answer = self.reply_skb(Packet { ip, l4: L4::Tcp(tcp) }, to);
+        // Since 6.13 what is sent for a socket carries it (`skb_set_owner_edemux`); a SYN-ACK always did. The
+        // listener's process is taken to be root's.
+        let carried =
+            by == By::Listener && (self.inet.kernel >= KernelVersion::V6_18 || flags.has(TcpFlags::SYN));
+        answer.owner = carried.then_some(Owner { uid: 0, gid: 0 });
+        // `tcp_v6_send_response` gives its RST no owner.
+        answer.control_socket = !carried && by != By::Child && src.is_ipv4();
         self.answer(run, &mut answer, because);
     }
 }

@@ -136,7 +136,7 @@ impl Netns {
         for (at, loaded) in self.tables.loaded.iter().enumerate() {
             let table = &loaded.table;
             for base in table.chains.iter().filter_map(|c| c.base.as_ref()) {
-                let priority = table.name.priority(base.hook);
+                let priority = table.name.priority_of(table.flavour, base.hook);
                 let user = HookUser::Table(at as u16);
                 let new = Registration { hook: base.hook, family: table.family, priority, user };
                 wanted.push((loaded.since, table.name == TableName::Nat, new));

@@ -106,14 +106,26 @@ pub struct Skb {
     /// Source MAC of the frame, when there was one.
     pub mac_src: Option<[u8; 6]>,
     pub owner: Option<Owner>,
+    /// Sent through a socket of the kernel's own, which no process holds (`icmp_sk`, `tcp_sk`).
+    pub control_socket: bool,
     /// Connection attached, if any; [`CtInfo`] says how the packet relates to it.
     pub ct: Option<CtRef>,
     pub ct_info: CtInfo,
     /// Zone from a `CT --zone` template, both directions.
     pub ct_zone: u16,
+    /// `CT --zone mark`: the zone is the mark that the packet has when it meets the tracker.
+    pub ct_zone_by_mark: bool,
+    /// A `CT` rule gave it a template (`nf_ct_tmpl_alloc`): until the tracker has seen the packet, that is its
+    /// connection, a NEW one without addresses.
+    pub ct_template: bool,
+    /// Events the connection may announce, by that template (bits of `IPCT_*`); all where none is given.
+    pub ct_events: Option<u16>,
     /// Length in bytes of the longest fragment, when the packet was put together from some
     /// (`IPCB(skb)->frag_max_size`): it leaves in fragments no longer.
     pub frag_max: Option<u32>,
+    /// Payload of each of those fragments, in bytes, as long as the packet still lies in them: it then leaves in
+    /// the same pieces (`skb_has_frag_list`).
+    pub frag_parts: Vec<u16>,
     /// TRACE or `meta nftrace set 1`.
     pub nf_trace: bool,
     /// IPVS has dealt with it and looks no more (`skb->ipvs_property`).
@@ -134,12 +146,25 @@ impl Skb {
             packet_type: PacketType::Host,
             mac_src: None,
             owner: None,
+            control_socket: false,
             ct: None,
             ct_info: CtInfo::None,
             ct_zone: 0,
+            ct_zone_by_mark: false,
+            ct_template: false,
+            ct_events: None,
             frag_max: None,
+            frag_parts: Vec::new(),
             nf_trace: false,
             ipvs: false,
+        }
+    }
+
+    /// `skb_ensure_writable`: whoever writes to the first `len` bytes behind the IP header pulls them together,
+    /// which moves the borders of fragments if they do not all lie in the first.
+    pub fn make_writable(&mut self, len: usize) {
+        if self.frag_parts.first().is_some_and(|first| usize::from(*first) < len) {
+            self.frag_parts.clear();
         }
     }
 

@@ -26,6 +26,8 @@ pub fn run(netns: &mut Netns, line: &str, stdin: &str) -> Result<(), ReplayError
         ["sysctl", rest @ ..] => sysctl(netns, rest).map_err(fail),
         ["ip", rest @ ..] => ip(netns, rest).map_err(fail),
         ["ipvsadm", rest @ ..] => ipvsadm(netns, rest, stdin).map_err(fail),
+        // Objects come into being with the first packet; this says so beforehand, as the kernel wants it.
+        ["nfacct", "add", _] => Ok(()),
         ["ipset", rest @ ..] => ipset(netns, rest, stdin).map(drop).map_err(fail),
         ["conntrack", rest @ ..] => {
             let now = netns.now;

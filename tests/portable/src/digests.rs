@@ -38,3 +38,17 @@ fn draws(fork: &str) -> String {
     let folded = (0..10_000).fold(0_u64, |sum, _| sum.rotate_left(5) ^ rng.next_u64());
     format!("{folded:016x}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_least_two_hundred_cases_have_digests() {
+        let digests = all();
+        let cases = digests.iter().filter(|(name, _)| name.starts_with("case "));
+        // A digest is hexadecimal; a case that could not be run has words in its place.
+        let ran = cases.filter(|(_, digest)| digest.bytes().all(|byte| byte.is_ascii_hexdigit())).count();
+        assert!(ran >= 200, "{ran}");
+    }
+}

@@ -3,15 +3,33 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::time::Duration;
 
 use chainwalk_tests::case::{self, Recorded};
-use chainwalk_tests::compare::Difference;
-use chainwalk_tests::coverage::Coverage;
-use chainwalk_tests::emulator::Refused;
 use chainwalk_tests::generate::Flavour;
 use chainwalk_tests::{compare, emulator, families, kernel, minimise, random};
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
+
+use tally::Tally;
+
+#[path = "conformance/tally.rs"]
+mod tally;
+
+/// The tool that loads the rules.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Tool {
+    Legacy,
+    Nft,
+}
+
+impl From<Tool> for Flavour {
+    fn from(tool: Tool) -> Flavour {
+        match tool {
+            Tool::Legacy => Flavour::Legacy,
+            Tool::Nft => Flavour::Nft,
+        }
+    }
+}
 
 /// Compares the emulator with this machine's kernel.
 #[derive(Debug, Parser)]
@@ -32,11 +50,17 @@ struct Arguments {
     #[arg(long)]
     only: Option<u64>,
     /// Which tool loads the rules.
-    #[arg(long, default_value = "legacy")]
-    flavour: String,
+    #[arg(long, value_enum, default_value_t = Tool::Legacy)]
+    flavour: Tool,
     /// How many differing cases are minimised and printed.
     #[arg(long, default_value_t = 3)]
     show: usize,
+    /// Stop after this many minutes, if there are cases left.
+    #[arg(long)]
+    minutes: Option<u64>,
+    /// Folder in which every differing case is stored as it was found.
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
     /// Labs side by side.
     #[arg(long, default_value_t = 2)]
     workers: usize,
@@ -102,49 +126,23 @@ fn agrees(path: &Path) -> bool {
 }
 
 fn random(arguments: &Arguments) -> usize {
-    let flavour = if arguments.flavour == "nft" { Flavour::Nft } else { Flavour::Legacy };
     let cases = arguments.only.map_or(0..arguments.cases, |index| index..index + 1);
-    let options =
-        random::Options { seed: arguments.seed, cases, packets: None, flavour, workers: arguments.workers };
-    let found = Mutex::new(Vec::new());
-    let coverage = Mutex::new(Coverage::default());
-    let ran = random::run(&options, |index, file, run| {
-        coverage.lock().expect("no judge panics").add(run);
-        let differences = match emulator::run(file) {
-            Ok(ours) => compare::runs(file, run, &ours),
-            Err(Refused::NotEmulated(what)) => {
-                println!("case {index}: not emulated: {what}");
-                return;
-            }
-            Err(Refused::Failed(error)) => {
-                vec![Difference { at: "emulator".into(), kernel: "ran".into(), emulator: error }]
-            }
-        };
-        if !differences.is_empty() {
-            let mut found = found.lock().expect("no judge panics");
-            found.push((index, file.clone(), differences));
-        }
-    });
-    let found = found.into_inner().expect("no judge panics");
-    for (index, file, differences) in found.iter().take(arguments.show) {
-        println!("seed {} case {index} differs:", arguments.seed);
-        differences.iter().for_each(|difference| println!("  {difference}"));
-        let small = minimise::minimise(file);
-        if let Some(differences) = minimise::differences(&small) {
-            println!("minimised:");
-            differences.iter().for_each(|difference| println!("  {difference}"));
-        }
-        print!("{}", case::to_text(&small));
-    }
-    print!("{}", coverage.into_inner().expect("no judge panics"));
+    let options = random::Options {
+        seed: arguments.seed,
+        cases,
+        packets: None,
+        time: arguments.minutes.map(|minutes| Duration::from_secs(minutes * 60)),
+        flavour: arguments.flavour.into(),
+        workers: arguments.workers,
+    };
+    let tally = Tally::new(arguments, &options);
+    let ran = random::run(&options, |index, file, run| tally.judge(index, file, run));
+    let result = tally.finish(arguments.show);
     match ran {
-        Ok(packets) => {
-            println!("{packets} packets, {} cases differ", found.len());
-            found.len()
-        }
+        Ok(_) => result,
         Err(error) => {
             eprintln!("conformance: {error}");
-            1
+            result.max(1)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::packet::class;
 use super::{Difference, Ports, differ};
+use crate::generate::DRAWN_PORTS;
 
 /// Remaining seconds may differ by this much: a run takes real time, and the tools round down.
 const SECONDS: i64 = 1;
@@ -141,9 +142,27 @@ impl Entry {
         };
         let (Some((sent, theirs)), Some((_, ours))) = (places(self), places(other)) else { return false };
         let mut key = other.key.clone();
+        if let (Some((at, theirs)), Some((place, ours))) = (self.answering_port(), other.answering_port())
+            && at == place
+            && DRAWN_PORTS.contains(&theirs)
+            && DRAWN_PORTS.contains(&ours)
+            && !ports.seen(theirs)
+        {
+            key[at].clone_from(&self.key[at]);
+            if key == self.key && close(self.seconds, other.seconds) {
+                return true;
+            }
+        }
         key[ours.0].clone_from(&self.key[theirs.0]);
         let drawn = !ports.seen(theirs.1) && theirs.1 != sent && ours.1 != sent && theirs.0 == ours.0;
         drawn && class(theirs.1) == class(ours.1) && key == self.key && close(self.seconds, other.seconds)
+    }
+
+    /// Place and value of the port that answers come from: what destination NAT chose.
+    fn answering_port(&self) -> Option<(usize, u16)> {
+        let mut sports = self.key.iter().enumerate().filter(|(_, word)| word.starts_with("sport="));
+        let (at, word) = sports.nth(1)?;
+        Some((at, word.split_once('=')?.1.parse().ok()?))
     }
 
     fn tuple(&self) -> Vec<&String> {
@@ -159,15 +178,15 @@ impl Entry {
 /// A drawn port shows in the reply tuple: `dst=` is the address it was drawn for.
 fn translate(words: &mut [String], ports: &Ports) {
     let proto = words[0].clone();
-    let mut address = String::new();
-    let mut tuple = 0;
+    let (mut source, mut address) = (String::new(), String::new());
     for word in words {
         let Some((name, value)) = word.split_once('=') else { continue };
         match name {
-            "src" => tuple += 1,
+            "src" => source = value.to_string(),
             "dst" => address = value.to_string(),
-            "dport" | "id" if tuple == 2 => {
-                let drawn = value.parse().ok().and_then(|port| ports.of_kernel(&proto, &address, port));
+            "sport" | "dport" | "id" => {
+                let host = if name == "sport" { &source } else { &address };
+                let drawn = value.parse().ok().and_then(|port| ports.of_kernel(&proto, host, port));
                 if let Some(port) = drawn {
                     *word = format!("{name}={port}");
                 }

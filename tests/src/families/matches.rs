@@ -241,6 +241,7 @@ const CASES: &[(&str, &[&str])] = &[
         ],
     ),
     ("string", &["-m string --algo bm --string nothing"]),
+    ("policy", &["-m policy --dir in --pol none", "-m policy --dir in --pol ipsec"]),
 ];
 
 pub(super) fn cases() -> Vec<Named> {
@@ -264,6 +265,12 @@ pub(super) fn cases() -> Vec<Named> {
         case("match/mac-given", "match mac on frames of two hosts")
             .rules("*mangle\n-A PREROUTING -m mac --mac-source 02:00:00:00:99:99\n-A PREROUTING -m mac ! --mac-source 02:00:00:00:99:99\n-A FORWARD -m mac --mac-source 02:00:00:00:99:98")
             .packets("c0 udp 10.1.0.2:5 > 10.2.0.2:6 mac=02:00:00:00:99:99\nc0 udp 10.1.0.2:5 > 10.2.0.2:6 mac=02:00:00:00:99:98"),
+    );
+    found.push(
+        case("match/nfacct", "match nfacct counts and matches, once the object exists")
+            .run("nfacct add web", "")
+            .rules("*mangle\n-A FORWARD -p tcp -m nfacct --nfacct-name web -j MARK --set-mark 1\n-A FORWARD -m mark --mark 1")
+            .packets(MIXED),
     );
     found.extend(sets());
     found.push(

@@ -65,6 +65,7 @@ const CASES: &[(&str, &str)] = &[
         "ct-zone-and-events",
         "*raw\n-A PREROUTING -p udp -j CT --zone 7\n-A PREROUTING -p tcp -j CT --ctevents new,destroy",
     ),
+    ("tcpoptstrip", "*mangle\n-A FORWARD -p tcp -j TCPOPTSTRIP --strip-options mss,wscale"),
     ("ecn-remove", "*mangle\n-A FORWARD -p tcp -j ECN --ecn-tcp-remove"),
     (
         "hmark",

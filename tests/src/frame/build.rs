@@ -115,8 +115,7 @@ fn icmp(packet: &Packet) -> Vec<u8> {
     bytes
 }
 
-/// An SCTP common header with one INIT chunk; the checksum stays zero (conntrack's own check is switched off
-/// for it in the cases that use SCTP).
+/// An SCTP common header with one INIT chunk.
 fn sctp(packet: &Packet) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend_from_slice(&packet.sport.unwrap_or(0).to_be_bytes());
@@ -127,12 +126,21 @@ fn sctp(packet: &Packet) -> Vec<u8> {
     bytes
 }
 
+/// Fills in an SCTP packet's checksum: CRC32c, least significant byte first (RFC 9260 6.8).
+pub fn sctp_seal(segment: &mut [u8]) {
+    let sum = !segment.iter().fold(!0_u32, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| sum >> 1 ^ if sum & 1 == 1 { 0x82f6_3b78 } else { 0 })
+    });
+    segment[8..12].copy_from_slice(&sum.to_le_bytes());
+}
+
 /// Fills in the transport checksum.
 fn seal(segment: &mut [u8], protocol: u8, source: IpAddr, destination: IpAddr) {
     let offset = match protocol {
         1 | 58 => 2,
         6 => 16,
         17 => 6,
+        132 => return sctp_seal(segment),
         _ => return,
     };
     let mut pseudo = Vec::new();

@@ -2,6 +2,9 @@
 
 use super::{Seen, flag_letters, v4, v6};
 
+/// IPv6 next header of the fragment header (RFC 8200 4.5).
+const FRAGMENT_HEADER: u8 = 44;
+
 /// Reads an IP packet; `None` when it is neither IPv4 nor IPv6 or is shorter than its header.
 pub fn decode(bytes: &[u8]) -> Option<Seen> {
     decode_at(bytes, 0)
@@ -44,7 +47,13 @@ fn decode_v6(bytes: &[u8], depth: u8) -> Option<Seen> {
     let mut seen =
         Seen { src: v6(&bytes[8..24]), dst: v6(&bytes[24..40]), ttl: bytes[7], tos, ..Seen::default() };
     let length = usize::from(u16::from_be_bytes([bytes[4], bytes[5]]));
-    transport(&mut seen, bytes[6], &bytes[40..], length, depth);
+    let (mut next, mut header) = (bytes[6], 40);
+    if next == FRAGMENT_HEADER && bytes.len() >= 48 {
+        let field = u16::from_be_bytes([bytes[42], bytes[43]]);
+        seen.fragment = Some(field & !7);
+        (next, header) = (bytes[40], 48);
+    }
+    transport(&mut seen, next, &bytes[header..], length.saturating_sub(header - 40), depth);
     Some(seen)
 }
 
@@ -65,8 +74,8 @@ fn transport(seen: &mut Seen, protocol: u8, bytes: &[u8], length: usize, depth: 
     if seen.fragment.is_some_and(|offset| offset != 0) {
         return;
     }
-    // A header cut short has no fields, except in a quoted packet, where eight bytes are enough.
-    if depth == 0 && (protocol == 6 && length < 20 || protocol == 17 && length < 8) {
+    // A header cut short has no fields; that the packet was longer than what is quoted of it is no matter.
+    if protocol == 6 && length < 20 || protocol == 17 && length < 8 {
         return;
     }
     match protocol {

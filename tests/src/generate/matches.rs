@@ -1,10 +1,14 @@
 //! Random matches. Values come from the pools that the traffic uses, so that both outcomes are common.
 
 use super::rules::{Hook, Place, Ruleset};
+use super::traffic::OTHER_MAC;
 use super::{Family, Rng};
 
 /// Ports that traffic uses, most of them.
 pub(super) const PORTS: [u16; 10] = [80, 443, 53, 8080, 300, 700, 1023, 40000, 40001, 30080];
+
+/// Ports that only `--random` destination NAT leads to.
+pub const DRAWN_PORTS: std::ops::RangeInclusive<u16> = 3000..=3010;
 
 /// Addresses that traffic uses.
 pub(super) fn addresses(family: Family) -> &'static [&'static str] {
@@ -49,8 +53,11 @@ fn networks(family: Family) -> &'static [&'static str] {
 pub(super) fn words(ruleset: &mut Ruleset, rng: &mut Rng, place: Place) -> String {
     let mut words = String::new();
     header(ruleset, rng, place, &mut words);
-    let protocol = *rng.pick(&["", "", "tcp", "tcp", "tcp", "udp", "udp", "icmp"]);
+    let protocol = *rng.pick(&["", "", "", "tcp", "tcp", "tcp", "tcp", "udp", "udp", "udp", "icmp", "sctp"]);
     let protocol = if protocol == "icmp" && ruleset.family == Family::V6 { "icmpv6" } else { protocol };
+    if ruleset.family == Family::V4 && rng.one_in(60) {
+        words += " -f";
+    }
     if !protocol.is_empty() {
         let not = if rng.one_in(12) { " !" } else { "" };
         words += &format!("{not} -p {protocol}");
@@ -132,6 +139,10 @@ fn by_protocol(rng: &mut Rng, protocol: &str) -> String {
             let side = *rng.pick(&["--dport", "--dport", "--sport"]);
             format!(" -m udp{not_port} {side} {}", range(rng))
         }
+        "sctp" => {
+            let side = *rng.pick(&["--dport", "--dport", "--sport"]);
+            format!(" -m sctp{not_port} {side} {}", range(rng))
+        }
         "icmp" => {
             format!(" -m icmp{} --icmp-type {}", not(rng), rng.pick(&["8", "0", "3", "3/3", "11", "any"]))
                 .replace("! --icmp-type any", "--icmp-type any")
@@ -154,10 +165,13 @@ fn multiport(rng: &mut Rng) -> String {
 }
 
 /// One `-m` extension that stands on its own.
+///
+/// No connlimit: whether its list is looked through for dead connections depends on the kernel's clock tick
+/// (`nf_conncount_add`), so it is asked by hand, with pauses.
 fn extension(ruleset: &mut Ruleset, rng: &mut Rng, place: Place) -> String {
     let four = ruleset.family == Family::V4;
     let index = ruleset.index;
-    match rng.below(25) {
+    match rng.below(42) {
         0..=2 => {
             let states = [
                 "NEW",
@@ -175,7 +189,7 @@ fn extension(ruleset: &mut Ruleset, rng: &mut Rng, place: Place) -> String {
         3 => format!(
             " -m conntrack{} --ctstatus {}",
             not(rng),
-            rng.pick(&["SEEN_REPLY", "ASSURED", "CONFIRMED", "NONE"])
+            rng.pick(&["SEEN_REPLY", "ASSURED", "CONFIRMED", "NONE", "EXPECTED", "SEEN_REPLY,ASSURED"])
         ),
         4 => format!(" -m conntrack --ctdir {}", rng.pick(&["ORIGINAL", "REPLY"])),
         5 => {
@@ -187,7 +201,7 @@ fn extension(ruleset: &mut Ruleset, rng: &mut Rng, place: Place) -> String {
                 *rng.pick(&["--ctorigsrcport", "--ctorigdstport", "--ctreplsrcport", "--ctrepldstport"]);
             format!(" -m conntrack{} {option} {}", not(rng), rng.pick(&PORTS))
         }
-        7 => format!(" -m conntrack --ctproto {}", rng.pick(&["6", "17", "1"])),
+        7 => format!(" -m conntrack --ctproto {}", rng.pick(&["6", "17", "1", "132"])),
         8 | 9 => format!(
             " -m mark{} --mark {}",
             not(rng),
@@ -210,12 +224,17 @@ fn extension(ruleset: &mut Ruleset, rng: &mut Rng, place: Place) -> String {
         13 => format!(" -m dscp{} --dscp {}", not(rng), rng.pick(&["0x00", "0x2e", "0x02"])),
         14 => format!(" -m tos{} --tos {}", not(rng), rng.pick(&["0x08/0xff", "0x10/0x3f", "0x00/0xff"])),
         15 if matches!(place.hook(), Hook::Prerouting | Hook::Input | Hook::Forward) => {
-            format!(
-                " -m addrtype{} {} {}",
-                not(rng),
-                rng.pick(&["--dst-type", "--src-type"]),
-                rng.pick(&["LOCAL", "UNICAST"])
-            )
+            let limit = match place.hook() {
+                Hook::Prerouting | Hook::Input => *rng.pick(&["", "", " --limit-iface-in"]),
+                _ => *rng.pick(&["", " --limit-iface-in", " --limit-iface-out"]),
+            };
+            let kinds: &[&str] = if four {
+                &["LOCAL", "LOCAL", "UNICAST", "BROADCAST", "MULTICAST", "LOCAL,BROADCAST"]
+            } else {
+                &["LOCAL", "LOCAL", "UNICAST", "MULTICAST"]
+            };
+            let side = *rng.pick(&["--dst-type", "--dst-type", "--src-type"]);
+            format!(" -m addrtype{} {side} {}{limit}", not(rng), rng.pick(kinds))
         }
         16 => statistic(rng),
         17 => {
@@ -223,7 +242,16 @@ fn extension(ruleset: &mut Ruleset, rng: &mut Rng, place: Place) -> String {
             format!(" -m iprange{} {} {from}-{to}", not(rng), rng.pick(&["--src-range", "--dst-range"]))
         }
         18 => {
-            let option = *rng.pick(&["--set", "--rcheck", "--update", "--remove", "--rcheck --hitcount 2"]);
+            let option = *rng.pick(&[
+                "--set",
+                "--set",
+                "--rcheck",
+                "--update",
+                "--remove",
+                "--rcheck --hitcount 2",
+                "--update --seconds 60",
+                "--rcheck --seconds 60 --reap",
+            ]);
             format!(" -m recent {option} --name l{index} {}", rng.pick(&["--rsource", "--rdest"]))
         }
         19 => {
@@ -254,11 +282,83 @@ fn extension(ruleset: &mut Ruleset, rng: &mut Rng, place: Place) -> String {
             format!(
                 " -m owner{} {}",
                 not(rng),
-                rng.pick(&["--uid-owner 0", "--uid-owner 1000", "--gid-owner 0"])
+                rng.pick(&["--uid-owner 0", "--uid-owner 1000", "--gid-owner 0", "--socket-exists"])
             )
+        }
+        25 | 26 => format!(
+            " -m state{} --state {}",
+            not(rng),
+            rng.pick(&["NEW", "ESTABLISHED", "RELATED,ESTABLISHED", "INVALID", "UNTRACKED"])
+        ),
+        27 if inbound(place) => format!(" -m mac{} --mac-source {OTHER_MAC}", not(rng)),
+        29 if inbound(place) => format!(
+            " -m pkttype{} --pkt-type {}",
+            not(rng),
+            rng.pick(&["unicast", "unicast", "broadcast", "multicast"])
+        ),
+        30 => format!(" -m ecn{} --ecn-ip-ect {}", not(rng), rng.below(4)),
+        31 => format!(
+            " -m time {} --utc",
+            rng.pick(&[
+                "--datestart 1980-01-01T00:00:00 --datestop 1980-02-01T00:00:00",
+                "--datestart 1970-01-01T00:00:00 --datestop 2037-01-01T00:00:00",
+                "--timestart 00:00:00 --timestop 23:59:59",
+                "--weekdays Mon,Tue,Wed,Thu,Fri,Sat,Sun",
+            ])
+        ),
+        32 => format!(" -m quota{} --quota {}", not(rng), rng.pick(&[0, 100, 200, 2000])),
+        33 => format!(
+            " -m string{} --algo {} --hex-string \"|{}|\"{}",
+            not(rng),
+            rng.pick(&["bm", "kmp"]),
+            rng.pick(&["00000000", "0000", "ffff01"]),
+            rng.pick(&["", " --from 40", " --to 60", " --from 20 --to 100"])
+        ),
+        34 => format!(
+            " -m u32{} --u32 \"{}\"",
+            not(rng),
+            if four {
+                *rng.pick(&[
+                    "0x6&0xff=0x6",
+                    "0x6&0xff=0x11",
+                    "0x0&0xffff=0x28:0x40",
+                    "0x0>>0x16&0x3c@0x0>>0x10=0x9c40",
+                ])
+            } else {
+                *rng.pick(&["0x4>>0x8&0xff=0x6", "0x4&0xff=0x40:0xff"])
+            }
+        ),
+        35 => " -m helper --helper ftp".to_string(),
+        36 => format!(
+            " -m conntrack{} --ctexpire {}",
+            not(rng),
+            rng.pick(&["0:20", "15:70", "80:200", "250:500", "1000:500000"])
+        ),
+        37 if place.hook() == Hook::Forward => format!(
+            " -m physdev {}",
+            rng.pick(&[
+                "! --physdev-is-bridged",
+                "--physdev-is-bridged",
+                "! --physdev-in c0",
+                "--physdev-in c0"
+            ])
+        ),
+        38 if place.hook() == Hook::Forward => {
+            format!(" -m policy --dir in --pol {}", rng.pick(&["none", "ipsec"]))
+        }
+        39 | 40 => set(ruleset, rng),
+        28 => {
+            let name = format!("a{}-{}", ruleset.index, ruleset.accounting.len());
+            ruleset.accounting.push(name.clone());
+            format!(" -m nfacct --nfacct-name {name}")
         }
         _ => format!(" -m comment --comment \"rule {}\"", rng.below(100)),
     }
+}
+
+/// Where a packet has a frame it came in.
+fn inbound(place: Place) -> bool {
+    matches!(place.hook(), Hook::Prerouting | Hook::Input | Hook::Forward)
 }
 
 fn statistic(rng: &mut Rng) -> String {
@@ -271,11 +371,23 @@ fn statistic(rng: &mut Rng) -> String {
 
 /// A set match; the set is created when it is first named.
 fn set(ruleset: &mut Ruleset, rng: &mut Rng) -> String {
+    let (name, dimensions) = new_set(ruleset, rng);
+    format!(" -m set{} --match-set {name} {}", not(rng), sides(rng, dimensions))
+}
+
+/// `src` or `dst` for each dimension.
+pub(super) fn sides(rng: &mut Rng, dimensions: usize) -> String {
+    let sides: Vec<&str> = (0..dimensions).map(|_| *rng.pick(&["src", "dst"])).collect();
+    sides.join(",")
+}
+
+/// Creates a set with a member; gives its name and how many dimensions it has.
+pub(super) fn new_set(ruleset: &mut Ruleset, rng: &mut Rng) -> (String, usize) {
     let number = ruleset.sets.matches("create ").count();
     let name = format!("x{}-{number}", ruleset.index);
     let family = if ruleset.family == Family::V4 { "inet" } else { "inet6" };
     let pool = addresses(ruleset.family);
-    let (kind, member, dimensions) = match rng.below(6) {
+    let (kind, member, dimensions) = match rng.below(9) {
         0 | 1 => (format!("hash:ip family {family}"), rng.pick(pool).to_string(), 1),
         2 => (format!("hash:net family {family}"), rng.pick(&networks(ruleset.family)[..5]).to_string(), 1),
         3 => (
@@ -288,9 +400,24 @@ fn set(ruleset: &mut Ruleset, rng: &mut Rng) -> String {
             format!("{},udp:{},{}", rng.pick(pool), rng.pick(&PORTS), rng.pick(pool)),
             3,
         ),
+        5 => (
+            format!("hash:ip,port,net family {family}"),
+            format!(
+                "{},tcp:{},{}",
+                rng.pick(pool),
+                rng.pick(&PORTS),
+                rng.pick(&networks(ruleset.family)[..5])
+            ),
+            3,
+        ),
+        6 => {
+            ruleset.sets +=
+                &format!("create {name}m hash:ip family {family}\nadd {name}m {}\n", rng.pick(pool));
+            ("list:set".to_string(), format!("{name}m"), 1)
+        }
+        7 => (format!("hash:ip family {family} counters"), rng.pick(pool).to_string(), 1),
         _ => ("bitmap:port range 0-65535".to_string(), rng.pick(&PORTS).to_string(), 1),
     };
     ruleset.sets += &format!("create {name} {kind}\nadd {name} {member}\n");
-    let sides: Vec<&str> = (0..dimensions).map(|_| *rng.pick(&["src", "dst"])).collect();
-    format!(" -m set{} --match-set {name} {}", not(rng), sides.join(","))
+    (name, dimensions)
 }

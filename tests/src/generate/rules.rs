@@ -18,6 +18,7 @@ pub(super) enum Place {
     /// nat POSTROUTING and INPUT, and what they call.
     NatSource(Hook),
     Filter(Hook),
+    Security(Hook),
 }
 
 /// The built-in chain, or a user chain that several may call.
@@ -38,7 +39,8 @@ impl Place {
             | Place::Mangle(hook)
             | Place::NatDestination(hook)
             | Place::NatSource(hook)
-            | Place::Filter(hook) => hook,
+            | Place::Filter(hook)
+            | Place::Security(hook) => hook,
         }
     }
 }
@@ -53,11 +55,13 @@ pub(super) struct Ruleset {
     table: &'static str,
     /// `ipset restore` text of the sets that rules name.
     pub(super) sets: String,
+    /// Accounting objects that rules name.
+    pub(super) accounting: Vec<String>,
 }
 
 impl Ruleset {
     pub(super) fn new(family: Family, index: u64) -> Ruleset {
-        Ruleset { family, index, table: "", sets: String::new() }
+        Ruleset { family, index, table: "", sets: String::new(), accounting: Vec::new() }
     }
 
     /// The whole ruleset in the words of `iptables-restore`: all tables, so that the one before is gone.
@@ -92,6 +96,12 @@ impl Ruleset {
             ("OUTPUT", Place::Filter(Output)),
         ];
         self.table(rng, &mut text, "filter", &filter, 5);
+        let security = [
+            ("INPUT", Place::Security(Input)),
+            ("FORWARD", Place::Security(Forward)),
+            ("OUTPUT", Place::Security(Output)),
+        ];
+        self.table(rng, &mut text, "security", &security, 1);
         text
     }
 
@@ -182,6 +192,7 @@ fn user_places(chains: &[(&str, Place)]) -> Vec<(&'static str, Place)> {
             vec![("D", Place::NatDestination(Hook::User)), ("S", Place::NatSource(Hook::User))]
         }
         Place::Filter(_) => vec![("F", Place::Filter(Hook::User))],
+        Place::Security(_) => Vec::new(),
     }
 }
 

@@ -1,8 +1,11 @@
 //! Random targets, by the place of the rule.
 
-use super::matches::PORTS;
+use super::matches::{self, PORTS};
 use super::rules::{Hook, Place, Ruleset};
 use super::{Family, Rng};
+
+/// [`matches::DRAWN_PORTS`] in the words of a rule.
+const DRAWN: &str = "3000-3010";
 
 /// The target part of a rule.
 #[derive(Debug, Default)]
@@ -19,7 +22,7 @@ fn plain(words: impl Into<String>) -> Target {
 
 /// A target that the kernel accepts in this place behind these matches.
 pub(super) fn words(
-    ruleset: &Ruleset,
+    ruleset: &mut Ruleset,
     rng: &mut Rng,
     place: Place,
     callable: &[&str],
@@ -42,6 +45,7 @@ pub(super) fn words(
         Place::NatDestination(hook) => destination(ruleset, rng, hook, matches),
         Place::NatSource(hook) => source(ruleset, rng, hook, matches),
         Place::Filter(_) => filter(ruleset, rng, matches),
+        Place::Security(_) => plain(*rng.pick(&[" -j ACCEPT", " -j RETURN", " -j DROP", ""])),
     }
 }
 
@@ -50,7 +54,12 @@ fn raw(rng: &mut Rng) -> Target {
         0 => plain(" -j NOTRACK"),
         1 => plain(" -j CT --notrack"),
         2 => plain(" -j DROP"),
-        3 => plain(format!(" -j CT --zone {}", 1 + rng.below(3))),
+        3 => plain(match rng.below(5) {
+            0 => " -j CT --ctevents new,destroy".to_string(),
+            1 => format!(" -j CT --ctevents new,reply --zone {}", rng.below(3)),
+            2 => " -j CT --zone mark".to_string(),
+            _ => format!(" -j CT --zone {}", 1 + rng.below(3)),
+        }),
         4 => plain(" -j TRACE"),
         _ => plain(mark(rng)),
     }
@@ -78,12 +87,12 @@ fn connmark(rng: &mut Rng) -> String {
     }
 }
 
-fn mangle(ruleset: &Ruleset, rng: &mut Rng, hook: Hook, matches: &str) -> Target {
+fn mangle(ruleset: &mut Ruleset, rng: &mut Rng, hook: Hook, matches: &str) -> Target {
     let four = ruleset.family == Family::V4;
     // A kernel that has summed an IPv6 packet already does not notice a changed header: the packet is then taken
     // for damaged by its socket. Not emulated, so not asked.
     let summed = !four && !matches!(hook, Hook::Forward | Hook::Output | Hook::Postrouting);
-    match rng.below(14) {
+    match rng.below(19) {
         7..=9 if summed => plain(mark(rng)),
         0..=3 => plain(mark(rng)),
         4..=6 => plain(connmark(rng)),
@@ -109,6 +118,27 @@ fn mangle(ruleset: &Ruleset, rng: &mut Rng, hook: Hook, matches: &str) -> Target
         }
         11 => plain(" -j CLASSIFY --set-class 1:2").on(matches!(hook, Hook::Postrouting)),
         12 if rng.one_in(3) => plain(" -j DROP"),
+        13 if hook == Hook::Postrouting && !other_protocol(matches, "udp") => {
+            Target { words: " -j CHECKSUM --checksum-fill".into(), needs: Some("-p udp") }
+        }
+        14 if !other_protocol(matches, "tcp") => Target {
+            words: format!(
+                " -j TCPOPTSTRIP --strip-options {}",
+                rng.pick(&["mss", "wscale,sack-permitted", "8"])
+            ),
+            needs: Some("-p tcp"),
+        },
+        15 if four && !other_protocol(matches, "tcp") => {
+            Target { words: " -j ECN --ecn-tcp-remove".into(), needs: Some("-p tcp") }
+        }
+        16 | 17 => {
+            let (name, dimensions) = matches::new_set(ruleset, rng);
+            let option = *rng.pick(&["--add-set", "--add-set", "--del-set"]);
+            // A list of sets takes no addresses.
+            let list = ruleset.sets.contains(&format!("create {name} list:set"));
+            let exist = if option == "--add-set" { *rng.pick(&["", " --exist"]) } else { "" };
+            plain(format!(" -j SET {option} {name} {}{exist}", matches::sides(rng, dimensions))).on(!list)
+        }
         _ => plain(mark(rng)),
     }
 }
@@ -140,25 +170,31 @@ fn host(ruleset: &Ruleset, address: &str, port: &str) -> String {
 
 fn destination(ruleset: &Ruleset, rng: &mut Rng, hook: Hook, matches: &str) -> Target {
     let servers = if ruleset.family == Family::V4 {
-        ["10.2.0.2", "10.2.0.3", "10.1.0.3", "10.2.0.1"]
+        ["10.2.0.2", "10.2.0.3", "10.1.0.3", "10.2.0.1", "10.2.0.2-10.2.0.5"]
     } else {
-        ["fd00:2::2", "fd00:2::3", "fd00:1::3", "fd00:2::1"]
+        ["fd00:2::2", "fd00:2::3", "fd00:1::3", "fd00:2::1", "fd00:2::2-fd00:2::5"]
     };
     let server = *rng.pick(&servers);
     match rng.below(10) {
         0..=4 => {
-            let port = if ports(matches) {
-                match rng.below(4) {
-                    0 => String::new(),
-                    1 => "8080-8082".to_string(),
-                    _ => rng.pick(&PORTS).to_string(),
+            let (port, flag) = if ports(matches) {
+                match rng.below(8) {
+                    0 | 1 => (String::new(), ""),
+                    2 => ("8080-8082".to_string(), ""),
+                    3 => (DRAWN.to_string(), " --random"),
+                    4 => ("6000-6443/80".to_string(), ""),
+                    _ => (rng.pick(&PORTS).to_string(), *rng.pick(&["", "", "", " --random"])),
                 }
             } else {
-                String::new()
+                (String::new(), "")
             };
-            plain(format!(" -j DNAT --to-destination {}", host(ruleset, server, &port)))
+            let flag = if flag.is_empty() && rng.one_in(6) { " --persistent" } else { flag };
+            plain(format!(" -j DNAT --to-destination {}{flag}", host(ruleset, server, &port)))
         }
-        5 if ports(matches) => plain(format!(" -j REDIRECT --to-ports {}", rng.pick(&["80", "8080", "53"]))),
+        5 if ports(matches) => plain(format!(
+            " -j REDIRECT --to-ports {}",
+            rng.pick(&["80", "8080", "53", "2000-2010", &format!("{DRAWN} --random")])
+        )),
         5 | 6 if hook != Hook::User => plain(" -j REDIRECT"),
         7 => netmap(ruleset, rng),
         _ => plain(mark(rng)),
@@ -176,9 +212,16 @@ fn netmap(ruleset: &Ruleset, rng: &mut Rng) -> Target {
 
 fn source(ruleset: &Ruleset, rng: &mut Rng, hook: Hook, matches: &str) -> Target {
     let own = if ruleset.family == Family::V4 {
-        ["10.2.0.1", "10.2.0.77", "10.1.0.3", "10.3.0.1"]
+        ["10.2.0.1", "10.2.0.77", "10.1.0.3", "10.3.0.1", "10.2.0.70-10.2.0.79", "10.2.0.76-10.2.0.77"]
     } else {
-        ["fd00:2::1", "fd00:2::77", "fd00:1::3", "fd00:3::1"]
+        [
+            "fd00:2::1",
+            "fd00:2::77",
+            "fd00:1::3",
+            "fd00:3::1",
+            "fd00:2::70-fd00:2::79",
+            "fd00:2::76-fd00:2::77",
+        ]
     };
     let address = *rng.pick(&own);
     match rng.below(10) {
@@ -188,7 +231,7 @@ fn source(ruleset: &Ruleset, rng: &mut Rng, hook: Hook, matches: &str) -> Target
             } else {
                 ""
             };
-            let flag = *rng.pick(&["", "", "", " --persistent", " --random-fully"]);
+            let flag = *rng.pick(&["", "", "", " --persistent", " --random", " --random-fully"]);
             plain(format!(" -j SNAT --to-source {}{flag}", host(ruleset, address, port)))
         }
         3..=5 if matches!(hook, Hook::Postrouting) => {
@@ -227,6 +270,8 @@ fn filter(ruleset: &Ruleset, rng: &mut Rng, matches: &str) -> Target {
                     "icmp6-no-route",
                     "icmp6-adm-prohibited",
                     "icmp6-addr-unreachable",
+                    "icmp6-policy-fail",
+                    "icmp6-reject-route",
                 ]
             };
             plain(format!(" -j REJECT --reject-with {}", rng.pick(kinds)))

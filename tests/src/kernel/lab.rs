@@ -13,6 +13,7 @@ use nix::sys::socket::{
 
 use super::command::{self, Output};
 use super::namespace::{Inside, Netns, pin};
+use super::netlink;
 use super::tap::Tap;
 use crate::frame::Seen;
 use crate::replay::{Interface, Node};
@@ -60,6 +61,7 @@ pub struct Lab {
     local4: OwnedFd,
     local6: OwnedFd,
     listening: Vec<Listener>,
+    built: std::time::Instant,
 }
 
 #[derive(Debug)]
@@ -123,7 +125,7 @@ impl Lab {
         {
             std::thread::sleep(MULTICAST_REPORTS);
         }
-        let mut lab = Lab { node: inside, _wire: wire, tap, local4, local6, listening };
+        let mut lab = Lab { node: inside, _wire: wire, tap, local4, local6, listening, built: now() };
         // What the devices said while they came up is nobody's answer.
         lab.settle()?;
         Ok(lab)
@@ -143,6 +145,10 @@ impl Lab {
     /// Runs a command line inside the node.
     pub fn line(&self, line: &str, stdin: &str) -> Result<Output, String> {
         let _inside = self.enter()?;
+        if let Some(name) = line.strip_prefix("nfacct add ") {
+            netlink::add_accounting(name)?;
+            return Ok(Output { status: 0, stdout: String::new(), stderr: String::new() });
+        }
         command::line(line, stdin)
     }
 
@@ -194,9 +200,23 @@ impl Lab {
         Ok(())
     }
 
-    /// Forgets all connections, so that the next case starts as in a fresh node.
-    pub fn forget(&self) -> Result<(), String> {
-        self.tool("conntrack", &["-F"], "")?.expect_success("conntrack -F").map(|_| ())
+    /// Time since it was built.
+    pub fn age(&self) -> Duration {
+        now().duration_since(self.built)
+    }
+
+    /// Forgets all connections, so that the next case starts as in a fresh node: those of the listening sockets
+    /// end with them, and what that makes the node send is nobody's answer.
+    pub fn forget(&mut self, node: &Node) -> Result<(), String> {
+        if node.listen.iter().any(|entry| entry.starts_with("tcp/")) {
+            self.listening.clear();
+            let inside = self.enter()?;
+            self.listening = listen_again(node)?;
+            drop(inside);
+            self.settle()?;
+        }
+        let _inside = self.enter()?;
+        netlink::flush_connections()
     }
 
     fn send_local(&self, packet: &[u8]) -> Result<Result<usize, Errno>, String> {
@@ -219,6 +239,11 @@ impl Lab {
     pub fn listeners(&self) -> usize {
         self.listening.len()
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a real kernel runs in real time")]
+fn now() -> std::time::Instant {
+    std::time::Instant::now()
 }
 
 fn enter(netns: &Netns) -> Result<Inside, String> {
@@ -335,6 +360,20 @@ fn listen(node: &Node) -> Result<Vec<Listener>, String> {
         listening.push(opened.map_err(|error| format!("listen {entry}: {error}"))?);
     }
     Ok(listening)
+}
+
+/// Opens the sockets again that were just closed. A tool that another lab starts at that moment holds copies of
+/// all descriptors until it has become that tool; a port is free when they are gone.
+fn listen_again(node: &Node) -> Result<Vec<Listener>, String> {
+    const TRIES: u32 = 200;
+    for _ in 1..TRIES {
+        match listen(node) {
+            Ok(sockets) => return Ok(sockets),
+            Err(error) if error.contains("in use") => std::thread::sleep(Duration::from_millis(2)),
+            Err(error) => return Err(error),
+        }
+    }
+    listen(node)
 }
 
 /// The columns of `/proc/net/stat/nf_conntrack` that `conntrack -S` prints, under the names it prints. The file

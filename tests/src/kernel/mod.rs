@@ -10,6 +10,7 @@
 mod command;
 mod lab;
 pub(crate) mod namespace;
+mod netlink;
 mod run;
 mod tap;
 

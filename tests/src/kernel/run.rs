@@ -62,7 +62,7 @@ impl<'lab> Session<'lab> {
         let delivered = self.lab.delivered()?;
         let (emitted, error) = self.lab.send(&packet.input, mac, &bytes)?;
         let delivered = self.lab.delivered()? > delivered;
-        self.answers.push(Answer { emitted, delivered, error });
+        self.answers.push(Answer { emitted, delivered, error, rejected: false });
         Ok(self.answers.last().expect("one was just pushed"))
     }
 

@@ -131,6 +131,8 @@ fn begin(p: &Packeted<'_>, entry: &mut Entry, segment: &Segment, explain: &mut E
             return false;
         }
         Step::Ignore | Step::Invalid => {
+            let have = || format!("{} in the original direction, {}", kind.name(), State::None.name());
+            explain.check(false, "state", have, || "invalid".to_owned());
             explain.say(|| format!("INVALID: no connection, and a {} begins none", kind.name()));
             return false;
         }

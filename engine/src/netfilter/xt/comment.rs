@@ -13,14 +13,10 @@ impl MatchExt for Comment {
         .options(&[OptSpec::new("--comment", Values::One).mandatory()]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
-        let (at, opt) = args.require("--comment")?;
+        let (_, opt) = args.require("--comment")?;
+        // The tool cuts a longer one off (`xtopt_parse_string`).
         let text = opt.values[0];
-        if text.len() > COMMENT_LEN_MAX {
-            return Err(ArgError::at(
-                at,
-                format!("COMMENT must be shorter than {} characters", COMMENT_LEN_MAX + 1),
-            ));
-        }
+        let text = &text[..text.floor_char_boundary(COMMENT_LEN_MAX)];
         Ok(Self { text: text.into() })
     }
 

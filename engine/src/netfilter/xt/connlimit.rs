@@ -5,8 +5,9 @@ use std::net::IpAddr;
 
 use super::jiffies::jiffies;
 use super::prelude::*;
+use crate::base::KernelVersion;
 use crate::conntrack::tcp::State;
-use crate::conntrack::{Conntrack, Proto, Tuple};
+use crate::conntrack::{Conntrack, Entry, Proto, Tuple};
 
 /// Ticks an entry that is not confirmed yet is kept for (`find_or_evict`).
 const FRESH_JIFFIES: u64 = 2;
@@ -34,6 +35,7 @@ impl Counted {
         cx_now: crate::base::Instant,
         key: (IpAddr, u16),
         tuple: Tuple,
+        settled: bool,
     ) -> usize {
         let now = jiffies(cx_now);
         let list = self.lists.entry(key).or_default();
@@ -43,12 +45,12 @@ impl Counted {
             let live = match found.and_then(|at| ct.entry(at)) {
                 None => now.saturating_sub(*added) <= FRESH_JIFFIES,
                 // Closed connections do not count.
-                Some(entry) => *have == tuple || !closed(&entry.proto),
+                Some(entry) => *have == tuple && !settled || !closed(&entry.proto),
             };
             known |= live && *have == tuple;
             live
         });
-        if !known {
+        if !known && !settled {
             list.push((tuple, now));
         }
         list.len()
@@ -116,7 +118,9 @@ impl MatchExt for Connlimit {
         };
         let ip = &skb.packet.ip;
         let addr = masked(if self.dest { ip.dst } else { ip.src }, prefix_mask(self.family, self.len));
-        let count = counted.count(cx.ct, cx.now, (addr, zone), tuple);
+        // Since 6.18 a confirmed connection is not counted anew: its first packet was (`-EEXIST`).
+        let settled = cx.kernel >= KernelVersion::V6_18 && entry.is_some_and(Entry::is_confirmed);
+        let count = counted.count(cx.ct, cx.now, (addr, zone), tuple, settled);
         why.check(
             (count > self.limit as usize) != self.upto,
             "-m connlimit",

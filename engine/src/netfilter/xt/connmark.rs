@@ -40,7 +40,7 @@ impl MatchExt for ConnmarkMatch {
 
     fn eval(&self, cx: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
         let want = || format!("{}{}", not(self.inverted), self.wanted());
-        let Some(entry) = skb.ct.and_then(|at| cx.ct.entry(at)) else {
+        let Some(entry) = connection(cx, skb) else {
             // Even inverted.
             return why.check(false, "--mark", || "no connection".to_owned(), want).into();
         };

@@ -249,7 +249,8 @@ impl MatchExt for Conntrack {
     }
 
     fn eval(&self, cx: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
-        let entry = skb.ct.and_then(|at| cx.ct.entry(at));
+        let entry = connection(cx, skb);
+        let entry = entry.as_deref();
         if let Some(states) = self.states {
             let have = States::of(skb, entry);
             let pass = why.check(

@@ -17,6 +17,8 @@ enum Zone {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ct {
     notrack: bool,
+    /// Bits of [`EVENTS`].
+    events: Option<u16>,
     zone: Option<Zone>,
 }
 
@@ -25,8 +27,13 @@ impl Ct {
         if self.notrack {
             let _ = write!(out, " {dashes}notrack");
         }
+        if let Some(bits) = self.events {
+            let names = EVENTS.iter().enumerate().filter(|(bit, _)| bits & (1 << bit) != 0);
+            let names: Vec<_> = names.map(|(_, name)| *name).collect();
+            let _ = write!(out, " {dashes}ctevents {}", names.join(","));
+        }
         let _ = match self.zone {
-            None => Ok(()),
+            None | Some(Zone::Id(0)) => Ok(()),
             Some(Zone::Id(id)) => write!(out, " {dashes}zone {id}"),
             Some(Zone::Mark) => write!(out, " {dashes}zone mark"),
         };
@@ -35,7 +42,7 @@ impl Ct {
 
 /// Whether the packet has been given a connection, a template or a refusal already.
 const fn taken(skb: &Skb) -> bool {
-    skb.ct.is_some() || !matches!(skb.ct_info, CtInfo::None) || skb.ct_zone != 0
+    skb.ct.is_some() || !matches!(skb.ct_info, CtInfo::None) || skb.ct_template
 }
 
 fn untrack(cx: &mut Cx<'_>, skb: &mut Skb, by: &str) -> Next {
@@ -52,7 +59,7 @@ impl TargetExt for Ct {
         OptSpec::new("--helper", Values::One).absent("no helper is emulated"),
         OptSpec::new("--timeout", Values::One)
             .absent("timeout policies are objects of nfct, which is not emulated"),
-        OptSpec::new("--ctevents", Values::One).absent("events are announced all or none"),
+        OptSpec::new("--ctevents", Values::One),
         OptSpec::new("--expevents", Values::One).absent("expectations are not emulated"),
         OptSpec::new("--zone", Values::One),
         OptSpec::new("--zone-orig", Values::One).absent("a zone holds for both directions"),
@@ -60,7 +67,7 @@ impl TargetExt for Ct {
     ]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
-        let mut ct = Self { notrack: args.has("--notrack"), zone: None };
+        let mut ct = Self { notrack: args.has("--notrack"), events: None, zone: None };
         let mut beyond = None;
         for (at, opt) in args.opts.iter().enumerate() {
             match opt.name {
@@ -77,12 +84,14 @@ impl TargetExt for Ct {
                     }
                 }
                 "--ctevents" => {
+                    let mut bits = 0;
                     for word in opt.values[0].split(',') {
-                        if !EVENTS.contains(&word) {
-                            return Err(ArgError::at(at, format!("Unknown event type \"{word}\"")));
+                        match EVENTS.iter().position(|name| *name == word) {
+                            Some(bit) => bits |= 1 << bit,
+                            None => return Err(ArgError::at(at, format!("Unknown event type \"{word}\""))),
                         }
                     }
-                    beyond = Some(at);
+                    ct.events = Some(bits);
                 }
                 "--expevents" => {
                     for word in opt.values[0].split(',') {
@@ -117,11 +126,12 @@ impl TargetExt for Ct {
         }
         if !taken(skb) {
             let zone = match self.zone {
-                None => 0,
+                None | Some(Zone::Mark) => 0,
                 Some(Zone::Id(id)) => id,
-                Some(Zone::Mark) => skb.mark as u16,
             };
-            skb.ct_zone = zone;
+            // `nf_ct_zone_tmpl` reads the mark when the packet is tracked, not here.
+            skb.ct_zone_by_mark = self.zone == Some(Zone::Mark);
+            (skb.ct_zone, skb.ct_template, skb.ct_events) = (zone, true, self.events);
             cx.rewrote("CT", "zone", 0, zone);
         }
         Next::Continue

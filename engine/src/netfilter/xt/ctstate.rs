@@ -1,5 +1,7 @@
 //! [`States`]: the connection states that `-m conntrack` and `-m state` name (`XT_CONNTRACK_STATE_*`).
 
+use std::borrow::Cow;
+
 use super::prelude::*;
 use crate::conntrack::{Entry, Status};
 use crate::packet::CtInfo;
@@ -44,6 +46,8 @@ impl States {
     /// What holds for a packet: one base state, and whether its connection is translated.
     pub fn of(skb: &Skb, entry: Option<&Entry>) -> Self {
         let base = match skb.ct_info {
+            // The template of a `CT` rule.
+            CtInfo::None if entry.is_some() => Self::NEW,
             CtInfo::None => Self::INVALID,
             // The node's answer to an untracked packet, before it is tracked: a state without a connection.
             _ if entry.is_none() && skb.ct_info != CtInfo::Untracked => Self::INVALID,
@@ -65,6 +69,14 @@ impl States {
         let names: Vec<_> =
             Self::NAMES.iter().filter(|(_, s)| self.meets(*s)).map(|(name, _)| *name).collect();
         names.join(",")
+    }
+}
+
+/// What `nf_ct_get` gives: the packet's connection, or the template that a `CT` rule gave it.
+pub(super) fn connection<'a>(cx: &'a Cx<'_>, skb: &Skb) -> Option<Cow<'a, Entry>> {
+    match skb.ct {
+        Some(at) => cx.ct.entry(at).map(Cow::Borrowed),
+        None => skb.ct_template.then(|| Cow::Owned(Entry::template(skb.packet.ip.src, skb.ct_zone))),
     }
 }
 
@@ -94,7 +106,7 @@ impl MatchExt for State {
     }
 
     fn eval(&self, cx: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
-        let have = States::of(skb, skb.ct.and_then(|at| cx.ct.entry(at)));
+        let have = States::of(skb, connection(cx, skb).as_deref());
         why.check(
             have.meets(self.states) != self.inverted,
             "--state",

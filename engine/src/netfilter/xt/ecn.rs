@@ -2,8 +2,10 @@
 
 use super::header;
 use super::prelude::*;
+use crate::netfilter::Verdict;
 use crate::netfilter::rule::Not;
 use crate::packet::TcpFlags;
+use crate::trace::DropReason;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ecn {
@@ -102,6 +104,9 @@ pub struct EcnTarget {
     ect: Option<u8>,
 }
 
+/// A TCP header without options, in bytes.
+const TCP_HEADER: usize = 20;
+
 impl TargetExt for EcnTarget {
     const SPEC: ExtSpec =
         ExtSpec::new("ECN", ONLY_V4, "net/ipv4/netfilter/ipt_ECN.c").tables(&["mangle"]).options(&[
@@ -150,6 +155,13 @@ impl TargetExt for EcnTarget {
                 format_args!("0x{before:02x}"),
                 format_args!("0x{:02x}", skb.packet.ip.tos),
             );
+        }
+        if self.remove && skb.packet.l4.len_bytes() < TCP_HEADER {
+            // `set_ect_tcp` reads twenty bytes, of a later fragment as well.
+            return Next::Verdict(Verdict::Drop(DropReason::Malformed));
+        }
+        if self.remove {
+            skb.make_writable(TCP_HEADER);
         }
         if self.remove
             && let L4::Tcp(tcp) = &mut skb.packet.l4

@@ -62,3 +62,23 @@ pub(super) fn raw(packet: &Packet) -> Option<&[u8]> {
         L4::Tcp(_) | L4::Udp(_) | L4::Icmp(_) | L4::Sctp(_) => None,
     }
 }
+
+/// What the payload expressions of nf_tables load from a transport header: ports, and the flags of TCP. None for
+/// what a header cut short lacks; the rule then does not match, and nothing is dropped.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Loaded {
+    pub ports: Option<(u16, u16)>,
+    pub flags: Option<TcpFlags>,
+}
+
+pub(super) fn loaded(packet: &Packet) -> Loaded {
+    if packet.is_later_fragment() {
+        return Loaded::default();
+    }
+    let flags = match &packet.l4 {
+        L4::Tcp(tcp) => Some(tcp.flags),
+        L4::Raw(bytes) | L4::Truncated(bytes) => bytes.get(13).map(|byte| TcpFlags(*byte)),
+        L4::Udp(_) | L4::Icmp(_) | L4::Sctp(_) => None,
+    };
+    Loaded { ports: ports(packet), flags }
+}

@@ -49,7 +49,7 @@ impl MatchExt for Owner {
             OptSpec::new("--suppl-groups", Values::None),
         ])
         .simplified(
-            "a socket has one group: --suppl-groups looks at no others; of user names only root is known; answers of the node itself count as having no socket",
+            "a socket has one group: --suppl-groups looks at no others; of user names only root is known",
         );
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
@@ -103,9 +103,12 @@ impl MatchExt for Owner {
     fn eval(&self, _: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
         let f = &*self.0;
         let Some(owner) = skb.owner else {
-            // Only what is inverted holds for a packet without a socket.
-            let pass = f.socket.unwrap_or(true) && [f.uid, f.gid].iter().flatten().all(|ids| ids.inverted);
-            return why.check(pass, "-m owner", || "no socket".to_owned(), || "a socket".to_owned()).into();
+            // Only what is inverted holds for a packet without a socket, or without a process that holds it.
+            let exists = skb.control_socket;
+            let pass = f.socket.is_none_or(|inverted| inverted != exists)
+                && [f.uid, f.gid].iter().flatten().all(|ids| ids.inverted);
+            let have = || if exists { "a socket of the kernel" } else { "no socket" }.to_owned();
+            return why.check(pass, "-m owner", have, || "a socket".to_owned()).into();
         };
         if let Some(inverted) = f.socket {
             let want = || if inverted { "none" } else { "a socket" }.to_owned();

@@ -38,6 +38,15 @@ impl PortTest {
         (self.low <= port && port <= self.high) != self.inverted
     }
 
+    /// The same on a port that may not be there.
+    pub(super) fn check_loaded(self, why: &mut Why, option: &'static str, port: Option<u16>) -> bool {
+        match port {
+            Some(port) => self.check(why, option, port),
+            None if self == Self::ANY => true,
+            None => why.check(false, option, || "no such bytes".to_owned(), || "a port".to_owned()),
+        }
+    }
+
     pub(super) fn check(self, why: &mut Why, option: &'static str, port: u16) -> bool {
         if self == Self::ANY {
             return true;

@@ -3,6 +3,7 @@
 pub(super) use std::fmt::Write as _;
 
 pub(super) use super::args::*;
+pub(super) use super::ctstate::connection;
 pub(super) use super::ext::*;
 pub(super) use crate::base::Hook;
 pub(super) use crate::netfilter::{Cx, RuleState, Shared};

@@ -56,7 +56,7 @@ impl TargetExt for Redirect {
                 Family::V6 => IpAddr::V6(Ipv6Addr::LOCALHOST),
             })
         } else {
-            cx.indev.and_then(|dev| cx.fib.first_address(dev.id, cx.family))
+            cx.indev.and_then(|dev| cx.fib.redirect_address(dev.id, skb.packet.ip.dst))
         };
         match addr {
             Some(addr) => setup(cx, skb, &to_address(&self.range, addr), Manip::Dst),

@@ -13,6 +13,8 @@ pub struct Tcp {
     pub flags: Option<(u8, u8, bool)>,
     /// Kind of an option that must be there (inverted: must not).
     pub option: Option<(u8, bool)>,
+    /// Said by iptables-nft in expressions of its own (`add_nft_tcp`), which drop nothing.
+    pub(crate) native: bool,
 }
 
 /// Flag names in the order they are printed.
@@ -60,6 +62,24 @@ fn has_option(options: &[u8], kind: u8) -> bool {
         };
     }
     false
+}
+
+impl Tcp {
+    fn eval_native(&self, packet: &Packet, why: &mut Why) -> MatchResult {
+        let loaded = header::loaded(packet);
+        let ports = loaded.ports;
+        let pass = self.sport.check_loaded(why, "--sport", ports.map(|p| p.0))
+            && self.dport.check_loaded(why, "--dport", ports.map(|p| p.1))
+            && self.flags.is_none_or(|(mask, wanted, inverted)| {
+                why.check(
+                    loaded.flags.is_some_and(|flags| (flags.0 & mask == wanted) != inverted),
+                    "--tcp-flags",
+                    || loaded.flags.map_or("no such byte".to_owned(), |flags| flag_names(flags.0 & mask)),
+                    || format!("{}{} of {}", not(inverted), flag_names(wanted), flag_names(mask)),
+                )
+            });
+        pass.into()
+    }
 }
 
 impl MatchExt for Tcp {
@@ -110,6 +130,7 @@ impl MatchExt for Tcp {
             // A mask of nothing tests nothing and is not printed, unless it is inverted.
             flags: flags.filter(|&(mask, _, inverted)| mask != 0 || inverted),
             option,
+            native: false,
         })
     }
 
@@ -139,6 +160,9 @@ impl MatchExt for Tcp {
 
     fn eval(&self, _: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
         let packet = &skb.packet;
+        if self.native {
+            return self.eval_native(packet, why);
+        }
         if packet.is_later_fragment() {
             why.check(
                 false,

@@ -158,6 +158,7 @@ impl TargetExt for TcpmssTarget {
         let Some(wanted) = self.wanted(cx, &skb.packet) else {
             return Next::Verdict(Verdict::Drop(DropReason::PacketTooBig));
         };
+        skb.make_writable(usize::MAX);
         let family = skb.packet.family();
         let L4::Tcp(tcp) = &mut skb.packet.l4 else {
             return Next::Verdict(Verdict::Drop(DropReason::Malformed));

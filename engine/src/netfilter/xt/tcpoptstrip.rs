@@ -1,6 +1,8 @@
 //! `-j TCPOPTSTRIP`: overwrites TCP options with NOP (`xt_TCPOPTSTRIP.c`).
 
 use super::prelude::*;
+use crate::netfilter::Verdict;
+use crate::trace::DropReason;
 
 /// Names the tool reads.
 const NAMES: [(&str, u8); 6] =
@@ -56,6 +58,13 @@ impl TargetExt for Tcpoptstrip {
     }
 
     fn apply(&self, cx: &mut Cx<'_>, skb: &mut Skb) -> Next {
+        if skb.packet.is_later_fragment() {
+            return Next::Continue;
+        }
+        let L4::Tcp(tcp) = &skb.packet.l4 else {
+            return Next::Verdict(Verdict::Drop(DropReason::Malformed));
+        };
+        skb.make_writable(20 + tcp.options.len());
         let L4::Tcp(tcp) = &mut skb.packet.l4 else { return Next::Continue };
         let options = &mut tcp.options;
         let mut stripped = Vec::new();

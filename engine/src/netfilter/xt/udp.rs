@@ -8,6 +8,8 @@ use super::prelude::*;
 pub struct Udp {
     pub sport: PortTest,
     pub dport: PortTest,
+    /// Said by iptables-nft in expressions of its own (`add_nft_udp`).
+    pub(crate) native: bool,
 }
 
 impl MatchExt for Udp {
@@ -18,7 +20,11 @@ impl MatchExt for Udp {
         ]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
-        Ok(Self { sport: PortTest::guided(args, "--sport")?, dport: PortTest::guided(args, "--dport")? })
+        Ok(Self {
+            sport: PortTest::guided(args, "--sport")?,
+            dport: PortTest::guided(args, "--dport")?,
+            native: false,
+        })
     }
 
     fn save(&self, out: &mut String) {
@@ -34,6 +40,12 @@ impl MatchExt for Udp {
 
     fn eval(&self, _: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
         let packet = &skb.packet;
+        if self.native {
+            let ports = header::loaded(packet).ports;
+            return (self.sport.check_loaded(why, "--sport", ports.map(|p| p.0))
+                && self.dport.check_loaded(why, "--dport", ports.map(|p| p.1)))
+            .into();
+        }
         if packet.is_later_fragment() {
             return why
                 .check(

@@ -134,7 +134,7 @@ impl<'a> Walk<'a, '_, '_> {
                 Family::V6 => IpAddr::V6(Ipv6Addr::LOCALHOST),
             });
         }
-        self.cx.indev.and_then(|dev| self.cx.fib.first_address(dev.id, skb.family()))
+        self.cx.indev.and_then(|dev| self.cx.fib.redirect_address(dev.id, skb.packet.ip.dst))
     }
 }
 

@@ -346,8 +346,15 @@ pub(in crate::text::xt) const fn restore_name(flavour: Flavour, family: Family) 
 /// iptables-nft stores tcp and udp as native expressions and prints what it makes of them.
 fn read_back_by_nft(m: &mut Match) {
     let (sport, dport) = match m {
-        Match::Tcp(tcp) => (&mut tcp.sport, &mut tcp.dport),
-        Match::Udp(udp) => (&mut udp.sport, &mut udp.dport),
+        Match::Tcp(tcp) => {
+            // What its own expressions cannot say is left to the kernel's xt_tcp.
+            tcp.native = tcp.option.is_none();
+            (&mut tcp.sport, &mut tcp.dport)
+        }
+        Match::Udp(udp) => {
+            udp.native = true;
+            (&mut udp.sport, &mut udp.dport)
+        }
         _ => return,
     };
     *sport = sport.read_back_by_nft();
