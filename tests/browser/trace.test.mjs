@@ -89,3 +89,46 @@ pageTest("a link carries the whole state, also under a sub-path", { base: SUB_PA
   await page.locator(".transport-count", { hasText: before.step }).waitFor();
   assert.equal(await verdict(page).innerText(), before.verdict);
 });
+
+const MANIFESTS = `kind: Service
+apiVersion: v1
+metadata: {name: web, namespace: shop}
+spec:
+  clusterIP: 10.96.10.20
+  ports: [{port: 80}]
+---
+kind: EndpointSlice
+apiVersion: discovery.k8s.io/v1
+metadata: {name: web-1, namespace: shop, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+ports: [{name: "", port: 8080}]
+endpoints:
+- {addresses: [10.244.1.10], nodeName: node-a}
+- {addresses: [10.244.2.7], nodeName: node-b}
+`;
+
+pageTest("manifests become the ruleset of a node, by keyboard", { viewport: NARROW }, async (page) => {
+  await open(page, "#/trace");
+  await typeByKey(page, page.locator("#rules-text"), MANIFESTS);
+  await pressByKey(page, page.getByRole("button", { name: "Trace", exact: true }));
+  await page.getByText("These are Kubernetes objects").waitFor();
+  await assertAccessible(page, "the offer");
+  await assertFits(page, "the offer");
+  await screenshot(page, "trace-offer-narrow", { fullPage: true });
+  await pressByKey(page, page.getByRole("button", { name: "Run kube-proxy and trace" }));
+  await verdict(page).waitFor();
+  assert.match(await verdict(page).innerText(), /10\.244\./);
+  await pressByKey(page, page.getByRole("button", { name: "Describe", exact: true }));
+  await pressByKey(page, page.getByRole("button", { name: "Put back what I had" }));
+  assert.equal(await page.locator("#rules-text").inputValue(), MANIFESTS);
+});
+
+pageTest("sets stand beside the tables", {}, async (page) => {
+  await open(page, "#/trace");
+  const rules = RULES.replace("-A FORWARD -i lan0", "-A FORWARD -i lan0 -m set --match-set friends src");
+  await page.locator("#rules-text").fill(`create friends hash:ip family inet\nadd friends 10.1.0.2\n${rules}`);
+  await page.locator("#packet-line").fill(PACKET);
+  await page.getByRole("button", { name: "Trace", exact: true }).click();
+  await verdict(page).waitFor();
+  assert.match(await verdict(page).innerText(), /10\.2\.0\.2/);
+});

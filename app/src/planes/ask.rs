@@ -76,6 +76,8 @@ pub enum Edit {
 pub enum Told {
     /// A sample, or a link and what could not be read of it.
     Opened(PlanesState, Vec<ProblemView>),
+    /// Nothing of the link could be read.
+    WrongLink(Vec<ProblemView>),
     Updated(Box<PlanesView>),
     /// The manifests after an edit by form, or why there was none.
     Edited(Result<String, String>),

@@ -57,6 +57,7 @@ impl Desk {
                 let action = match answer {
                     Response::Planes(told) => match *told {
                         Told::Opened(state, problems) => Action::Open(state, problems),
+                        Told::WrongLink(problems) => Action::Wrong(About::Link, problems),
                         Told::Updated(view) => Action::Updated(view),
                         Told::Edited(Ok(text)) => Action::Type(text.into()),
                         Told::Edited(Err(why)) => Action::Failed(why),

@@ -38,7 +38,10 @@ impl PlanesHost {
             Ask::MakeLink(state) => Told::Link(link::seal(&print(&state))),
             Ask::ReadLink(text) => {
                 let (body, problems) = link::open(&text);
-                Told::Opened(body.map(|body| parse(&body)).unwrap_or_default(), problems)
+                match body {
+                    Some(body) => Told::Opened(parse(&body), problems),
+                    None => Told::WrongLink(problems),
+                }
             }
         }
     }
@@ -139,6 +142,16 @@ mod tests {
             let Told::Link(link) = host.answer(Ask::MakeLink(state.clone())) else { panic!("a link") };
             assert_eq!(host.answer(Ask::ReadLink(link)), Told::Opened(state, Vec::new()));
         }
+    }
+
+    #[test]
+    fn a_broken_link_opens_nothing() {
+        let mut host = PlanesHost::default();
+        let Told::Link(link) = host.answer(Ask::MakeLink(samples::state(0))) else { panic!("a link") };
+        let told = host.answer(Ask::ReadLink(link[..link.len() / 2].to_owned()));
+        let Told::Opened(state, problems) = told else { panic!("{told:?}") };
+        assert!(problems.len() == 1 && samples::state(0).text.starts_with(&state.text), "{problems:?}");
+        assert!(matches!(host.answer(Ask::ReadLink("nonsense".to_owned())), Told::WrongLink(_)));
     }
 
     #[test]

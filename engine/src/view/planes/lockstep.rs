@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::proxy::planes::{NotRun, Planes};
 use crate::replay::PacketSpec;
-use crate::trace::{Level, Trace, TraceKind};
+use crate::trace::{Check, Level, Trace, TraceKind};
 use crate::view::story::sent_view;
 use crate::view::{Outcome, Place, StopState, TraceView};
 
@@ -103,15 +103,14 @@ fn way(trace: &Trace, view: &TraceView) -> WayView {
     }
 }
 
-/// Tests of a rule that look something up in a set or map, by the name they report under.
-const LOOKUP_FIELDS: [&str; 2] = ["--match-set", "lookup"];
+/// Whether a test of a rule asks a set or a map: `--match-set` of iptables, `@name` and `{ ... }` of nft.
+fn is_lookup(check: &Check) -> bool {
+    &*check.field == "--match-set" || check.want.trim_start_matches("!= ").starts_with(['@', '{'])
+}
 
 fn lookups(trace: &Trace) -> u32 {
     let count = trace.events.iter().map(|event| match &event.kind {
-        TraceKind::Rule { checks, .. } => checks
-            .iter()
-            .filter(|check| LOOKUP_FIELDS.contains(&&*check.field) || check.want.starts_with('@'))
-            .count(),
+        TraceKind::Rule { checks, .. } => checks.iter().filter(|check| is_lookup(check)).count(),
         _ => 0,
     });
     count.sum::<usize>() as u32
