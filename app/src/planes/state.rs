@@ -105,7 +105,6 @@ impl State {
         self.packet = state.packet.into();
         self.connection = state.connection;
         self.problems = Default::default();
-        self.lockstep = None;
     }
 
     fn choose(&mut self, client: usize, target: usize) {

@@ -88,10 +88,19 @@ fn a_packet_reaches_an_endpoint() {
     planes.update(&objects(SHOP), "node-a");
     let line = "tcp 10.244.0.200:40000 > 10.96.10.20:80 in pod0";
     let spec = crate::replay::line::parse(line).expect("a packet line");
-    let session = planes.start(0, &spec, 1).expect("iptables runs");
-    let out = session.sent()[0].ran.emitted[0].packet.ip.dst.to_string();
-    assert!(out.starts_with("10.244."), "{out}");
-    session.reply(Level::Full).expect("the endpoint answers");
+    for (at, mode) in Mode::ALL.into_iter().enumerate() {
+        let session = match planes.start(at, &spec, 1) {
+            Ok(session) => session,
+            Err(NotRun::NotEmulated(why)) if mode == Mode::Nftables => {
+                assert!(why.contains("nft"), "{why}");
+                continue;
+            }
+            Err(other) => panic!("{}: {other:?}", mode.name()),
+        };
+        let out = session.sent()[0].ran.emitted[0].packet.ip.dst.to_string();
+        assert!(out.starts_with("10.244."), "{}: {out}", mode.name());
+        session.reply(Level::Full).expect("the endpoint answers");
+    }
 }
 
 #[test]
