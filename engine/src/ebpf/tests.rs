@@ -1,3 +1,5 @@
+//! Translation at devices and sockets, by packets that go there and back.
+
 use std::net::IpAddr;
 
 use super::tc::TcCx;

@@ -1,3 +1,5 @@
+//! Tables against Cilium's published ones, and how little they change.
+
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 

@@ -1,3 +1,5 @@
+//! The lists and dumps, byte by byte.
+
 use super::*;
 use crate::base::Duration;
 use crate::ebpf::{Backend, Config, Ebpf, Spec};
