@@ -160,7 +160,7 @@ fn row(
         Some(HeldChange::Changed { .. }) => ("held-changed", "~", "changed: "),
     };
     html! {
-        <li key={at} id={row_id(at)} role="option" class={classes!("held", class)} aria-selected={is_selected.to_string()}
+        <li key={at} id={row_id(at)} role="option" class={classes!("held-row", class)} aria-selected={is_selected.to_string()}
             aria-posinset={(at + 1).to_string()} aria-setsize={total.to_string()} {onclick}>
             <span class="held-glyph" aria-hidden="true">{ glyph }</span>
             <span class="rule-body">
