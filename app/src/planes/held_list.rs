@@ -13,6 +13,7 @@ use yew::prelude::*;
 use super::ask::{Ask, Told};
 use crate::backend::Engine;
 use crate::protocol::{Request, Response};
+use crate::trace::brief;
 
 /// Height of a row; `planes.css` says the same.
 const ROW_PX: u32 = 46;
@@ -165,7 +166,7 @@ fn row(
             <span class="held-glyph" aria-hidden="true">{ glyph }</span>
             <span class="rule-body">
                 if let Some(held) = held {
-                    <span class="rule-text"><span class="hidden">{ word }</span>{ &held.text }</span>
+                    <span class="rule-text"><span class="hidden">{ word }</span>{ brief(&held.text) }</span>
                     <span class="rule-why">
                         <span class="held-holder">{ &held.holder }</span>{ " · " }{ &held.purpose }
                     </span>

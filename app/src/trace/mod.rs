@@ -44,4 +44,5 @@ pub use now::Now;
 pub(crate) use outline::grouped;
 pub use page::TracePage;
 pub(crate) use problems::Problems;
+pub(crate) use rule_row::brief;
 pub use transport::Transport;

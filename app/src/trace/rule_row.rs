@@ -82,7 +82,7 @@ fn passed(check: &CheckView) -> String {
 
 /// The tests without comments, which say nothing to the kernel and would hide what does. The explanation of the
 /// selected rule shows the rule whole.
-fn brief(text: &str) -> String {
+pub(crate) fn brief(text: &str) -> String {
     const COMMENT: &str = "-m comment --comment ";
     let mut rest = text;
     let mut brief = String::new();
