@@ -23,6 +23,8 @@ pub enum Kind {
     Manifest,
     /// Lines of `ipvsadm -R`.
     Ipvsadm,
+    /// nftables, listings and commands.
+    Nft,
 }
 
 const IP: [&str; 5] = [
@@ -68,6 +70,15 @@ const IPVSADM: [&str; 3] = [
      10.1:80 -r 10.2\n-D -t 10.1:80\n-C\n--set 10 20 30\n",
 ];
 
+const NFT: [&str; 2] = [
+    "define web = { 80, 443 }\nadd table inet t\nadd chain inet t c { type filter hook input priority filter - 5; policy \
+     drop; }\nadd set inet t s { type ipv4_addr . inet_service; flags interval; }\nadd element inet t s { 10.0.0.0/8 . \
+     80-90 }\nadd rule inet t c ip saddr . tcp dport @s counter accept\ninsert rule inet t c tcp dport $web drop\n",
+    "table ip t {\n\tmap m {\n\t\ttype ipv4_addr : verdict\n\t\telements = { 1.1.1.1 : goto c, * : drop }\n\t}\n\tchain c \
+     {\n\t\tip saddr vmap @m\n\t\tct state vmap { new : accept, invalid : drop } comment \"x\"\n\t\tnumgen random mod 3 vmap \
+     { 0 : jump c, 1-2 : return }\n\t}\n}\nlist ruleset\n",
+];
+
 /// Texts by grammar.
 #[derive(Debug, Default)]
 pub struct Corpus {
@@ -78,6 +89,7 @@ pub struct Corpus {
     hex: Vec<String>,
     manifest: Vec<String>,
     ipvsadm: Vec<String>,
+    nft: Vec<String>,
 }
 
 impl Corpus {
@@ -91,6 +103,7 @@ impl Corpus {
             hex: texts(&HEX),
             manifest: texts(&MANIFEST),
             ipvsadm: texts(&IPVSADM),
+            nft: texts(&NFT),
             ..Self::default()
         };
         corpus.xt.push(Dump { services: 3, endpoints: 3 }.text());
@@ -100,6 +113,8 @@ impl Corpus {
         for folder in ["iptables-save", "malformed"] {
             corpus.xt.extend(files_under(&root.join("../shared/peer/dumps").join(folder), "txt"));
         }
+        corpus.nft.extend(files_under(&root.join("engine/src/text/nft/tests"), "nft"));
+        corpus.nft.extend(files_under(&root.join("../shared/peer/dumps/nft"), "nft"));
         corpus
     }
 
@@ -112,6 +127,7 @@ impl Corpus {
             Kind::Hex => &self.hex,
             Kind::Manifest => &self.manifest,
             Kind::Ipvsadm => &self.ipvsadm,
+            Kind::Nft => &self.nft,
         }
     }
 

@@ -8,6 +8,7 @@ use chainwalk_engine::replay::{self, line};
 use chainwalk_engine::text::diag::Severity;
 use chainwalk_engine::text::ip;
 use chainwalk_engine::text::ipvs;
+use chainwalk_engine::text::nft::{self, ListOptions};
 use chainwalk_engine::text::xt::{self, ParseOptions, RestoreOptions, Ruleset, SaveOptions};
 
 use super::corpus::Kind;
@@ -55,6 +56,12 @@ pub const TARGETS: &[Target] = &[
         read: ipvsadm,
     },
     Target { name: "manifest", what: "Kubernetes objects", kind: Kind::Manifest, read: manifest },
+    Target {
+        name: "nft",
+        what: "nftables listings and commands; what is printed reads back to the same",
+        kind: Kind::Nft,
+        read: nft,
+    },
     Target {
         name: "replay",
         what: "replay cases, changed as trees: a report or an error, and twice the same digest",
@@ -110,6 +117,20 @@ fn manifest(text: &str) -> Result<(), String> {
     // Whatever it is, it ends.
     let _ = chainwalk_engine::cluster::manifest::parse(text);
     Ok(())
+}
+
+fn nft(text: &str) -> Result<(), String> {
+    let Ok(ruleset) = nft::parse(text) else { return Ok(()) };
+    let print = |ruleset, json| {
+        let options = ListOptions { json, ..ListOptions::default() };
+        nft::list_ruleset(ruleset, Instant::ZERO, options)
+    };
+    let printed = print(&ruleset, false);
+    print(&ruleset, true);
+    match nft::parse(&printed) {
+        Ok(again) => same(&printed, &print(&again, false)),
+        Err(refusal) => Err(format!("what it printed is refused: {}\n{printed}", refusal.error.message)),
+    }
 }
 
 fn replay(text: &str) -> Result<(), String> {

@@ -5,6 +5,7 @@ mod object;
 mod rules;
 mod set;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::check;
@@ -13,7 +14,7 @@ use super::lex::Token;
 use super::print::ListOptions;
 use super::read::op::{By, Mode, Named, Op, TableId};
 use crate::base::Instant;
-use crate::netfilter::nft::{Expr, Rule, Ruleset, Slot, Statement, Table, TableFamily};
+use crate::netfilter::nft::{Expr, Rule, Ruleset, SetId, Slot, Statement, Table, TableFamily};
 use crate::text::diag::Place;
 
 /// A transaction on a copy of the ruleset.
@@ -25,6 +26,8 @@ pub(super) struct Apply<'t, 'a> {
     /// What the commands print.
     pub(super) printed: String,
     options: ListOptions,
+    /// Sets that this transaction made.
+    new_sets: BTreeSet<SetId>,
     /// Tables whose jumps may have changed.
     touched: Vec<(TableFamily, Arc<str>)>,
 }
@@ -79,7 +82,16 @@ fn op_place(op: &Op) -> Place {
 
 impl<'t, 'a> Apply<'t, 'a> {
     fn new(tokens: &'t [Token<'a>], ruleset: Ruleset, now: Instant, options: ListOptions) -> Self {
-        Self { tokens, ruleset, now, inline_names: 0, printed: String::new(), options, touched: Vec::new() }
+        Self {
+            tokens,
+            ruleset,
+            now,
+            inline_names: 0,
+            printed: String::new(),
+            new_sets: BTreeSet::new(),
+            options,
+            touched: Vec::new(),
+        }
     }
 
     fn blamed(&self, op: &Op) -> Place {

@@ -322,7 +322,7 @@ fn name(rest: &str) -> usize {
 
 /// Takes `define`, `redefine` and `undefine` out and puts values for `$name`.
 fn expand(tokens: Vec<Token<'_>>) -> Result<Vec<Token<'_>>, Fault> {
-    if !tokens.iter().any(|t| t.text == "$" || t.text == "define" || t.text == "include") {
+    if !tokens.iter().any(|t| matches!(t.text, "$" | "define" | "redefine" | "undefine" | "include")) {
         return Ok(tokens);
     }
     let mut known: BTreeMap<&str, Vec<Token<'_>>> = BTreeMap::new();
@@ -373,9 +373,7 @@ fn expand(tokens: Vec<Token<'_>>) -> Result<Vec<Token<'_>>, Fault> {
             "undefine" => {
                 let name = tokens.get(at + 1).filter(|t| t.kind == Kind::Word);
                 let Some(name) = name else { return Err(unexpected(tokens.get(at + 1), token)) };
-                if known.remove(name.text).is_none() {
-                    return Err(Fault::at(name.place, format!("undefined symbol '{}'", name.text)));
-                }
+                known.remove(name.text);
                 at += 2;
             }
             _ if token.kind == Kind::Mark && token.text == "$" => {

@@ -128,12 +128,14 @@ impl Apply<'_, '_> {
             }
             self.table(id)?.chains.insert(name, chain);
         }
-        let table = self.table(id)?;
+        let at = self.find(id)?;
+        let table = Arc::make_mut(&mut self.ruleset.tables[at]);
         for statement in &statements {
             if let Statement::SetElement { set, .. } = statement
                 && let Some(set) = table.sets.get_mut(set)
             {
-                set.flags.dynamic = true;
+                // The tool knows of the rule before it sends a set of the same batch.
+                set.flags.dynamic |= self.new_sets.contains(&set.id);
                 set.size.get_or_insert(DYNAMIC_SIZE);
             }
         }

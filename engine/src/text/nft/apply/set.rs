@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::rules::refers_to;
 use super::{Apply, missing};
-use crate::netfilter::nft::{Data, Expr, Set, SetData, Type, Verdict};
+use crate::netfilter::nft::{Data, Expr, Set, SetData, Span, Type, Verdict};
 use crate::text::diag::Place;
 use crate::text::nft::fault::{Errno, Fault};
 use crate::text::nft::read::cursor::{Cursor, Stretch};
@@ -67,6 +67,7 @@ impl Apply<'_, '_> {
             line: place.line,
         };
         self.table(id)?.sets.insert(Arc::clone(&decl.name.text), set);
+        self.new_sets.insert(elements);
         Ok(())
     }
 
@@ -184,13 +185,21 @@ impl Apply<'_, '_> {
             (true, false) => Overlap::Refuse,
         };
         let known = self.ruleset.state.elements(set.id);
-        let before = known.map_or(0, |e| e.next_sequence);
+        // What overlaps is in this list, or was in the set before.
+        let before: Vec<Span> = match (known, overlap) {
+            (Some(known), Overlap::Refuse) => {
+                known.by_key.keys().filter_map(|key| key.first().copied()).collect()
+            }
+            _ => Vec::new(),
+        };
         let Some(elements) = self.ruleset.state.elements_mut(set.id) else { return Ok(()) };
         for item in items {
             let place = item.place;
+            let at = item.key.as_ref().and_then(|key| key.first().copied());
             let added = elements::add(elements, item, now, overlap, set.timeout).map_err(|mut fault| {
-                // What is in the set already, not in this list.
-                if before > 0 && fault.message.starts_with("conflicting") {
+                let clash =
+                    |span: &Span| at.is_some_and(|at: Span| span.low <= at.high && at.low <= span.high);
+                if fault.message.starts_with("conflicting") && before.iter().any(clash) {
                     "interval overlaps with an existing one".clone_into(&mut fault.message);
                 }
                 fault

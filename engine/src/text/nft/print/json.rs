@@ -513,8 +513,13 @@ impl Printer<'_> {
         if let Some(family) = nat.family {
             inside.push(("family", text(family.name())));
         }
-        if let Some(addr) = &nat.addr {
-            inside.push(("addr", self.json_expr(addr)));
+        match &nat.addr {
+            // A range that is a prefix is printed as one.
+            Some(Expr::Range { ty, low, high }) => {
+                inside.push(("addr", spans(&[Span { low: *low, high: *high }], &[*ty])));
+            }
+            Some(addr) => inside.push(("addr", self.json_expr(addr))),
+            None => {}
         }
         if let Some(port) = &nat.port {
             inside.push(("port", self.json_expr(port)));
@@ -662,7 +667,11 @@ fn json_exthdr(field: &ExthdrField) -> String {
         }
         ExthdrField::TcpRaw { kind, offset_bits, bits } => object(
             "tcp option",
-            &[("base", kind.to_string()), ("offset", offset_bits.to_string()), ("len", bits.to_string())],
+            &[
+                ("base", kind.to_string()),
+                ("offset", offset_bits.to_string()),
+                ("len", if *bits == 0 { 8 } else { *bits }.to_string()),
+            ],
         ),
         ExthdrField::IpOption { option, field } => named("ip option", option.name, field.map(|f| f.name)),
     }
@@ -762,7 +771,9 @@ fn value(ty: Type, value: u128) -> String {
             let mut out = String::new();
             symbols::print(&mut out, ty, value, Radix::Decimal);
             let has_name = symbols::of(ty).iter().any(|(_, v)| *v == value);
-            if !symbols::of(ty).is_empty() && !has_name {
+            // Realms are text in any case.
+            let from_file = ty == Type::Realm;
+            if !symbols::of(ty).is_empty() && !has_name && !from_file {
                 return value.to_string();
             }
             text(out.trim_matches('"'))
@@ -771,7 +782,8 @@ fn value(ty: Type, value: u128) -> String {
 }
 
 fn range(ty: Type, span: Span) -> String {
-    let end = |v: u128| if symbols::of(ty).is_empty() { value(ty, v) } else { v.to_string() };
+    let end =
+        |v: u128| if symbols::of(ty).is_empty() || ty == Type::Day { value(ty, v) } else { v.to_string() };
     wrap("range", &array(&[end(span.low), end(span.high)]))
 }
 
