@@ -51,7 +51,8 @@ const SUBJECTS: &[Subject] = &[
     simplified(
         "packet path",
         "TCP sockets of the node",
-        "a listener answers a SYN and acknowledges data in order; it never sends, closes or sends again",
+        "a listener answers a SYN and acknowledges data at once; it never sends, closes or sends again, and no ICMP \
+         error ends its handshakes",
         "",
     ),
     absent("packet path", "several routing tables and rules (`ip rule`)", "marks do not choose a table"),

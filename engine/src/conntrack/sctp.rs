@@ -8,6 +8,7 @@ use super::event::EventMask;
 use super::explain::Explain;
 use super::track::{Judgement, Packeted};
 use super::{Direction, Knob};
+use crate::base::KernelVersion;
 use crate::packet::L4;
 
 /// State of an association, seen from the middle (`enum sctp_conntrack`).
@@ -166,6 +167,8 @@ pub struct Sctp {
     pub tags: [u32; 2],
     /// Direction of a HEARTBEAT with a tag that did not fit: a peer may have restarted.
     odd_heartbeat: Option<Direction>,
+    /// Which direction an INIT went last; both where they crossed.
+    inits: [bool; 2],
 }
 
 /// One chunk of a packet.
@@ -361,6 +364,17 @@ fn walk(
         let Some(to) = to else { return Outcome::Invalid };
         if matches!(c.kind, chunk::INIT | chunk::INIT_ACK) {
             let Some(tag) = c.init_tag() else { return Outcome::Invalid };
+            let known = sctp.tags[other];
+            if c.kind == chunk::INIT {
+                sctp.inits[other] &= !sctp.inits[own];
+                sctp.inits[own] = true;
+            } else if p.kernel >= KernelVersion::V6_12
+                && (!sctp.inits[other] && known != 0 && known != tag
+                    || sctp.inits == [true, true] && known != tag)
+            {
+                // Since 6.6 an INIT ACK may not replace a tag that no INIT of the other side asked for.
+                return Outcome::Invalid;
+            }
             sctp.tags[other] = tag;
             // An INIT sent again cannot keep an entry alive.
             let still_closed = (from, to) == (State::Closed, State::Closed);
