@@ -6,6 +6,7 @@ mod facts;
 mod icmp;
 mod matches;
 mod nat;
+mod nft;
 mod reject;
 mod route;
 mod targets;
@@ -41,6 +42,7 @@ pub fn all() -> Vec<Named> {
         matches::cases,
         targets::cases,
         transcripts::cases,
+        nft::cases,
     ];
     areas.iter().flat_map(|cases| cases()).collect()
 }

@@ -5,6 +5,7 @@
 mod fragments;
 mod listener;
 mod matches;
+mod nft;
 mod rng;
 mod rules;
 mod sctp;
@@ -23,6 +24,8 @@ use crate::replay::{Case, Interface, Node, Route, Setup, Text, address, sysctls}
 pub enum Flavour {
     Legacy,
     Nft,
+    /// `nft` with the language's own text.
+    Language,
 }
 
 /// IP version of a case: one ruleset, one kind of traffic.
@@ -55,16 +58,22 @@ impl Plan {
         let mut rng = Rng::new(Rng::new(seed).bits() ^ Rng::new(!index).bits());
         let family = if rng.below(V6_EVERY) == 0 { Family::V6 } else { Family::V4 };
         let mut node = node(family);
-        let mut ruleset = rules::Ruleset::new(family, index);
-        let text = ruleset.write(&mut rng);
-        if !ruleset.sets.is_empty() {
-            node.setup.push(Setup { run: "ipset restore".into(), stdin: ruleset.sets.clone() });
-        }
-        for name in &ruleset.accounting {
-            node.setup.push(Setup { run: format!("nfacct add {name}"), stdin: String::new() });
-        }
-        let tool = tool(family, flavour);
-        node.setup.push(Setup { run: format!("{tool}-restore"), stdin: text });
+        let listing = if flavour == Flavour::Language {
+            node.setup.push(Setup { run: "nft -f -".into(), stdin: nft::ruleset(family, &mut rng) });
+            "nft list ruleset".to_string()
+        } else {
+            let mut ruleset = rules::Ruleset::new(family, index);
+            let text = ruleset.write(&mut rng);
+            if !ruleset.sets.is_empty() {
+                node.setup.push(Setup { run: "ipset restore".into(), stdin: ruleset.sets.clone() });
+            }
+            for name in &ruleset.accounting {
+                node.setup.push(Setup { run: format!("nfacct add {name}"), stdin: String::new() });
+            }
+            let tool = tool(family, flavour);
+            node.setup.push(Setup { run: format!("{tool}-restore"), stdin: text });
+            format!("{tool}-save -c")
+        };
         for (name, one_in) in [("tcp_be_liberal", 12), ("tcp_ignore_invalid_rst", 16), ("acct", 10)] {
             if rng.below(one_in) == 0 {
                 node.sysctls.insert(format!("net.netfilter.nf_conntrack_{name}"), Text::Word("1".into()));
@@ -74,7 +83,7 @@ impl Plan {
             node.sysctls.insert("net.netfilter.nf_conntrack_tcp_loose".into(), Text::Word("0".into()));
         }
         let list = if family == Family::V4 { "conntrack -L" } else { "conntrack -L -f ipv6" };
-        Plan { family, flavour, node, show: vec![format!("{tool}-save -c"), list.into()], index, rng }
+        Plan { family, flavour, node, show: vec![listing, list.into()], index, rng }
     }
 
     /// Sends traffic through a lab that fits the node; returns the case and the kernel's answers.
@@ -113,9 +122,9 @@ impl Plan {
 fn tool(family: Family, flavour: Flavour) -> &'static str {
     match (family, flavour) {
         (Family::V4, Flavour::Legacy) => "iptables-legacy",
-        (Family::V4, Flavour::Nft) => "iptables-nft",
+        (Family::V4, Flavour::Nft | Flavour::Language) => "iptables-nft",
         (Family::V6, Flavour::Legacy) => "ip6tables-legacy",
-        (Family::V6, Flavour::Nft) => "ip6tables-nft",
+        (Family::V6, Flavour::Nft | Flavour::Language) => "ip6tables-nft",
     }
 }
 

@@ -169,6 +169,7 @@ fn told(node: &Netns, ran: &Ran) -> TraceView {
     story::tell(story::Told {
         trace: &ran.trace,
         tables: &tables,
+        nft: node.nft(),
         disposition: &ran.end.disposition,
         because: &ran.end.because,
         ct_info: ran.ct_info,

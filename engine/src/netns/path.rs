@@ -189,6 +189,9 @@ impl Netns {
             self.icmp_error(run, skb, Trouble::TooBig { mtu: dst.mtu });
             return Err(End::dropped(DropReason::PacketTooBig, format!("longer than the MTU {}", dst.mtu)));
         }
+        if !v6 {
+            skb.priority = tos_priority(skb.packet.ip.tos);
+        }
         let ttl = skb.packet.ip.ttl;
         skb.packet.ip.ttl -= 1;
         run.trace.record(self.now, || TraceKind::Rewrite {
@@ -381,6 +384,16 @@ impl Netns {
             Some(via) => format!("{to} via {via} dev {dev}"),
             None => format!("{to} dev {dev}"),
         }
+    }
+}
+
+/// `rt_tos2priority`, which `ip_forward` sets: the class that a type of service asks for.
+const fn tos_priority(tos: u8) -> u32 {
+    match (tos & 0x1e) >> 1 {
+        4..=7 => 2,
+        8..=11 => 6,
+        12..=15 => 4,
+        _ => 0,
     }
 }
 

@@ -14,6 +14,7 @@ pub mod session;
 
 mod build;
 mod digest;
+mod nft;
 mod setup;
 mod show;
 mod walk;

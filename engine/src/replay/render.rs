@@ -65,8 +65,14 @@ pub fn sent(netns: &Netns, sent: &Sent) -> String {
             }
             TraceKind::Rule { rule, matched, checks, verdict } => {
                 let loaded = netns.tables().get(usize::from(rule.table));
-                let text = loaded
-                    .and_then(|l| {
+                let nft = netns.nft_table(rule.table).and_then(|table| {
+                    let (_, chain) = table.chains.get_index(rule.chain as usize)?;
+                    let rule = chain.rules.get(rule.index as usize)?;
+                    Some(crate::text::nft::rule_text(table, rule, &netns.nft().state))
+                });
+                let text = nft
+                    .or_else(|| {
+                        let l = loaded?;
                         let chain = l.table.chains.get(rule.chain as usize)?;
                         let (tests, target) = rule_text(&l.table, chain.rules.get(rule.index as usize)?);
                         Some(format!("{tests} {target}").trim().to_owned())

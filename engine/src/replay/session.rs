@@ -73,6 +73,19 @@ impl Session {
         self.loaded.ebpf = Some(Box::new(ebpf));
     }
 
+    /// Loads a text of `nft -f` beside what is loaded, and starts over.
+    pub fn load_nft(&mut self, text: &str) -> Result<(), Diag> {
+        let mut ruleset = self.loaded.nft().clone();
+        let options = crate::text::nft::ListOptions::default();
+        crate::text::nft::run(&mut ruleset, text, self.loaded.now, options)
+            .map_err(|refusal| refusal.diag)?;
+        self.loaded.set_nft(ruleset);
+        self.loaded.hold_ports(true);
+        self.netns = self.loaded.clone();
+        self.sent.clear();
+        Ok(())
+    }
+
     /// The node as it is after the last packet.
     pub const fn netns(&self) -> &Netns {
         &self.netns

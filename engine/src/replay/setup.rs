@@ -29,6 +29,11 @@ pub fn run(netns: &mut Netns, line: &str, stdin: &str) -> Result<(), ReplayError
         // Objects come into being with the first packet; this says so beforehand, as the kernel wants it.
         ["nfacct", "add", _] => Ok(()),
         ["ipset", rest @ ..] => ipset(netns, rest, stdin).map(drop).map_err(fail),
+        ["nft", ..] => super::nft::run(netns, line, stdin).map(drop).map_err(|refusal| ReplayError {
+            part: String::new(),
+            place: Some((refusal.diag.line, refusal.diag.column)),
+            message: refusal.diag.message,
+        }),
         ["conntrack", rest @ ..] => {
             let now = netns.now;
             let ran = text::conntrack::run(&mut netns.ct, now, rest);

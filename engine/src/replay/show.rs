@@ -18,6 +18,7 @@ pub fn run(netns: &Netns, line: &str) -> Result<String, String> {
             let ran = text::ipvs::show(&netns.ipvs, netns.now, rest);
             if ran.exit_code == 0 { Ok(ran.stdout) } else { Err(ran.stderr.trim_end().to_owned()) }
         }
+        ["nft", ..] => super::nft::list(netns, line),
         ["sysctl", rest @ ..] => sysctl(netns, rest),
         ["ip", rest @ ..] => ip(netns, rest),
         ["ipset", "save" | "-S"] => Ok(ipset::save(&netns.shared.sets, None, netns.now)),

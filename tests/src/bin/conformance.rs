@@ -19,7 +19,10 @@ mod tally;
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Tool {
     Legacy,
+    /// iptables-nft.
     Nft,
+    /// `nft` with the language's own text.
+    NftLanguage,
 }
 
 impl From<Tool> for Flavour {
@@ -27,6 +30,7 @@ impl From<Tool> for Flavour {
         match tool {
             Tool::Legacy => Flavour::Legacy,
             Tool::Nft => Flavour::Nft,
+            Tool::NftLanguage => Flavour::Language,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Compares the output of the `show` commands.
 
+mod nft;
+
 use super::packet::class;
 use super::{Difference, Ports, differ};
 use crate::generate::DRAWN_PORTS;
@@ -13,6 +15,8 @@ pub(super) fn shown(command: &str, kernel: &str, emulator: &str, ports: &Ports, 
         lines(command, &tables(kernel), &tables(emulator), found);
     } else if command.starts_with("conntrack -L") {
         entries(command, kernel, emulator, ports, found);
+    } else if command.starts_with("nft") {
+        lines(command, &nft::normal(kernel), &nft::normal(emulator), found);
     } else if command.starts_with("ipset") {
         lines(command, &sets(kernel), &sets(emulator), found);
     } else {

@@ -40,7 +40,7 @@ pub(super) fn addresses(family: Family) -> &'static [&'static str] {
     }
 }
 
-fn networks(family: Family) -> &'static [&'static str] {
+pub(super) fn networks(family: Family) -> &'static [&'static str] {
     match family {
         Family::V4 => {
             &["10.1.0.0/24", "10.2.0.0/24", "10.0.0.0/8", "10.96.0.0/16", "10.1.0.2/31", "0.0.0.0/0"]

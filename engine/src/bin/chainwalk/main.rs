@@ -148,6 +148,13 @@ fn replay_case(args: &ReplayArgs) -> Result<String, String> {
     text.map(|text| text + "\n").map_err(|error| format!("{name}: {error}"))
 }
 
+/// Whether a text is nftables': its first word begins a table, a command or a definition.
+fn is_nft(text: &str) -> bool {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+    let word = first.and_then(|line| line.split_whitespace().next()).unwrap_or_default();
+    matches!(word, "table" | "add" | "create" | "flush" | "define" | "insert" | "delete" | "destroy")
+}
+
 /// Messages about a text go to standard error with the name of the text.
 fn report(name: &str, diags: &[Diag]) {
     let mut err = std::io::stderr().lock();
@@ -167,9 +174,15 @@ fn trace(args: &TraceArgs) -> Result<String, String> {
         FlavourArg::Nft => Flavour::Nft,
     };
     let mut rulesets = Vec::new();
+    let mut nft_texts = Vec::new();
     for path in &args.rules {
+        let text = read(path)?;
+        if is_nft(&text) {
+            nft_texts.push((path.display().to_string(), text));
+            continue;
+        }
         let options = ParseOptions { flavour: Some(flavour), ..ParseOptions::default() };
-        let (ruleset, diags) = xt::parse(&read(path)?, &options);
+        let (ruleset, diags) = xt::parse(&text, &options);
         report(&path.display().to_string(), &diags);
         if ruleset.tables.is_empty() {
             return Err(format!("{}: no table was read", path.display()));
@@ -186,6 +199,9 @@ fn trace(args: &TraceArgs) -> Result<String, String> {
     let kernel = args.kernel.parse().map_err(|message| format!("--kernel: {message}"))?;
     let level = if args.all { Level::Full } else { Level::Matched };
     let mut session = Session::new(rulesets, kernel, args.seed);
+    for (name, text) in &nft_texts {
+        session.load_nft(text).map_err(|diag| format!("{name}: {diag}"))?;
+    }
     let notes = session.start(spec, &facts, level).map_err(|message| format!("--packet: {message}"))?;
     let mut refused = None;
     for (input, diag) in &notes {

@@ -20,7 +20,7 @@ pub use sent::{node_view, sent_view};
 
 use super::packet::EntryView;
 use super::trace::{EmittedView, TraceView, UncertainView};
-use crate::netfilter::Table;
+use crate::netfilter::{Table, nft};
 use crate::packet::CtInfo;
 use crate::trace::{Disposition, Trace};
 
@@ -30,6 +30,8 @@ pub struct Told<'a> {
     pub trace: &'a Trace,
     /// By their number in the namespace.
     pub tables: &'a [&'a Table],
+    /// The nftables ruleset of the namespace.
+    pub nft: &'a nft::Ruleset,
     pub disposition: &'a Disposition,
     /// Why it ended so, in a few words.
     pub because: &'a str,

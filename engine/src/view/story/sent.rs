@@ -20,6 +20,7 @@ pub fn sent_view(session: &Session) -> Option<TraceView> {
     Some(tell(Told {
         trace: &sent.ran.trace,
         tables: &tables,
+        nft: netns.nft(),
         disposition: &sent.ran.end.disposition,
         because: &sent.ran.end.because,
         ct_info: sent.ran.ct_info,
@@ -87,6 +88,14 @@ fn condition(netns: &Netns, unknowns: &[Unknown]) -> String {
 }
 
 fn rule_ref(netns: &Netns, rule: trace::RuleRef) -> RuleRef {
+    if let Some(table) = netns.nft_table(rule.table) {
+        let chain = table.chains.get_index(rule.chain as usize);
+        return RuleRef {
+            table: format!("{} {}", table.family.name(), table.name),
+            chain: chain.map(|(name, _)| name.to_string()).unwrap_or_default(),
+            number: rule.index + 1,
+        };
+    }
     let table = netns.tables().get(usize::from(rule.table)).map(|loaded| &loaded.table);
     let chain = table.and_then(|table| table.chains.get(rule.chain as usize));
     RuleRef {

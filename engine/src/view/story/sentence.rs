@@ -1,7 +1,5 @@
 //! The sentences of steps and verdicts.
 
-use crate::netfilter::Table;
-use crate::netfilter::table::Chain;
 use crate::trace::{Change, Disposition, DropReason};
 use crate::view::packet::{Field, PacketView};
 use crate::view::trace::{EmittedView, Outcome, StopState, StopView};
@@ -40,20 +38,21 @@ pub(super) fn rewrite(by: &str, changes: &[Change]) -> String {
 }
 
 /// `Enters nat KUBE-SERVICES, 5,000 rules.`
-pub(super) fn enter(table: &Table, chain: &Chain) -> String {
-    let rules = match chain.rules.len() {
+pub(super) fn enter(table: &str, chain: &str, rules: u32) -> String {
+    let rules = match rules {
         1 => "1 rule".to_owned(),
         count => format!("{count} rules"),
     };
-    format!("Enters {} {}, {rules}.", table.name.name(), chain.name)
+    format!("Enters {table} {chain}, {rules}.")
 }
 
 /// What a matched rule's target does, in words.
 pub(super) fn matched(number: u32, chain: &str, verdict: &str, uncertain: bool) -> String {
     let does = match verdict {
         "ACCEPT" => "accept: the table lets the packet on".to_owned(),
-        "DROP" => "drop".to_owned(),
-        "RETURN" => "return to the calling chain".to_owned(),
+        "accept" => "accept: the base chain lets the packet on".to_owned(),
+        "DROP" | "drop" => "drop".to_owned(),
+        "RETURN" | "return" => "return to the calling chain".to_owned(),
         "continue" => "no target, count and go on".to_owned(),
         other => match other.split_once(' ') {
             Some((how @ ("jump" | "goto"), to)) => format!("{how} to {to}"),

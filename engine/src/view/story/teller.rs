@@ -6,7 +6,7 @@ use super::rows::{is_open, not_emulated};
 use super::walk::{Heard, Walk};
 use super::{Told, sentence};
 use crate::base::Hook;
-use crate::netfilter::Table;
+use crate::netfilter::{Table, nft};
 use crate::packet::Packet;
 use crate::trace::{Candidate, Change, Disposition, Trace, TraceKind};
 use crate::view::chain::RuleRef;
@@ -27,6 +27,7 @@ struct Lane {
 
 pub(super) struct Teller<'a> {
     tables: &'a [&'a Table],
+    nft: &'a nft::Ruleset,
     trace: &'a Trace,
     ct_state: &'static str,
     walk: Walk,
@@ -45,6 +46,7 @@ impl<'a> Teller<'a> {
         };
         Self {
             tables: told.tables,
+            nft: told.nft,
             trace: told.trace,
             ct_state: told.ct_info.map_or("", |info| info.state_name()),
             walk: Walk::default(),
@@ -259,19 +261,17 @@ impl<'a> Teller<'a> {
     }
 
     fn chain(&mut self, table: u16, chain: u32) {
-        let (Some(table), Some(lane)) = (self.tables.get(usize::from(table)), self.lanes.last()) else {
-            return;
-        };
-        let Some(chain) = table.chains.get(chain as usize) else { return };
+        let (Some(named), Some(lane)) = (self.named(table, chain), self.lanes.last()) else { return };
+        let (table, chain, rules) = named;
         let from =
             self.view.steps.last().and_then(|step| step.rule.clone()).filter(|_| self.walk.depth() > 0);
         self.view.visits.push(VisitView {
             station: lane.station as u32,
-            table: table.name.name().to_owned(),
-            chain: chain.name.to_string(),
+            table: table.clone(),
+            chain: chain.clone(),
             depth: self.walk.depth(),
             from,
-            rules: chain.rules.len() as u32,
+            rules,
             walked: 0,
             matched: Vec::new(),
             outcome: String::new(),
@@ -283,10 +283,22 @@ impl<'a> Teller<'a> {
             stop.visits.push(visit);
         }
         // An empty chain is told by its end alone.
-        if !chain.rules.is_empty() {
-            let text = sentence::enter(table, chain);
+        if rules > 0 {
+            let text = sentence::enter(&table, &chain, rules);
             self.step(StepKind::Chain, text);
         }
+    }
+
+    /// Table and chain by name, and how many rules the chain has.
+    fn named(&self, table: u16, chain: u32) -> Option<(String, String, u32)> {
+        if let Some(table) = self.tables.get(usize::from(table)) {
+            let chain = table.chains.get(chain as usize)?;
+            return Some((table.name.name().to_owned(), chain.name.to_string(), chain.rules.len() as u32));
+        }
+        let at = table.checked_sub(nft::eval::TABLE_BASE)?;
+        let table = self.nft.tables.get(usize::from(at))?;
+        let (name, chain) = table.chains.get_index(chain as usize)?;
+        Some((format!("{} {}", table.family.name(), table.name), name.to_string(), chain.rules.len() as u32))
     }
 
     /// The part of a rule that is not emulated and that the packet came to: a match that left the rule open, or
@@ -321,9 +333,9 @@ impl<'a> Teller<'a> {
         view.matched.push(number);
         let place = RuleRef { table: view.table.clone(), chain: view.chain.clone(), number };
         view.outcome = match verdict {
-            "ACCEPT" => format!("Accepted by rule {number}"),
-            "DROP" => format!("Dropped by rule {number}"),
-            "RETURN" => format!("Returned by rule {number}"),
+            "ACCEPT" | "accept" => format!("Accepted by rule {number}"),
+            "DROP" | "drop" => format!("Dropped by rule {number}"),
+            "RETURN" | "return" => format!("Returned by rule {number}"),
             "continue" => String::new(),
             other => match other.split_once(' ') {
                 Some(("jump", _)) => String::new(),
@@ -353,7 +365,7 @@ impl<'a> Teller<'a> {
         };
         self.step(StepKind::ChainEnd, text);
         if let Some(policy) = policy
-            && policy != "ACCEPT"
+            && !policy.eq_ignore_ascii_case("accept")
         {
             self.last_rule = None;
         }

@@ -59,16 +59,17 @@ fn take(limit: &Limit, bucket: &mut Option<(u64, Instant)>, now: Instant, bytes:
     within != limit.over
 }
 
-/// `nft_quota_do_eval`: the packet counts, and passes while no more than the quota is used up.
+/// `nft_quota_do_eval`: the packet counts, and passes while no more than the quota is used up. Listings say that at most
+/// the quota was used, and so does the state: the next packet is over it anyway.
 fn use_up(quota: &Quota, used: &mut u64, bytes: u64) -> bool {
-    *used = used.saturating_add(bytes);
-    (*used > quota.bytes) == quota.over
+    let now = used.saturating_add(bytes);
+    *used = now.min(quota.bytes.max(*used));
+    (now > quota.bytes) == quota.over
 }
 
 /// `nft_connlimit_do_eval`: how many connections are counted, this one among them; none for a packet without a tuple.
 fn count_connection(list: &mut Vec<CountedConnection>, cx: &mut Cx<'_>, skb: &Skb) -> Option<usize> {
     let entry = skb.ct.and_then(|at| cx.ct.entry(at));
-    let known = entry.is_some_and(crate::conntrack::Entry::is_confirmed);
     let (tuple, zone) = match entry {
         Some(entry) => (entry.original, entry.zone),
         None => (Tuple::of(&skb.packet)?, 0),
@@ -80,8 +81,7 @@ fn count_connection(list: &mut Vec<CountedConnection>, cx: &mut Cx<'_>, skb: &Sk
         counted |= live && have.tuple == tuple && have.zone == zone;
         live
     });
-    // A confirmed connection was counted when it was new, or is not counted at all.
-    if !counted && !known {
+    if !counted {
         list.push(CountedConnection { tuple, zone, added: now });
     }
     Some(list.len())

@@ -61,7 +61,9 @@ impl<'a> Walk<'a, '_, '_> {
             if direction.is_some() {
                 return Err(Stop::Unknown("ct zone of one direction"));
             }
-            if skb.ct.is_none() && skb.ct_info == CtInfo::None {
+            if skb.ct.is_none() && skb.ct_zone == 0 {
+                // The template takes the place of a `notrack` before it.
+                skb.ct_info = CtInfo::None;
                 skb.ct_zone = value as u16;
                 self.cx.rewrote("ct zone set", "zone", 0, skb.ct_zone);
             }
@@ -165,7 +167,8 @@ impl<'a> Walk<'a, '_, '_> {
 
     /// `notrack`: of a packet that has no connection yet.
     pub(super) fn notrack(&mut self, skb: &mut Skb) -> Flow {
-        if skb.ct.is_none() && skb.ct_info == CtInfo::None {
+        // A template of `ct zone set` counts as a connection.
+        if skb.ct.is_none() && skb.ct_zone == 0 && skb.ct_info == CtInfo::None {
             skb.ct_info = CtInfo::Untracked;
             self.cx.rewrote("notrack", "ctstate", "none", "untracked");
         }
