@@ -19,8 +19,10 @@ const VALUED: &[&str] = &[
 ];
 /// The same, where the value is a list.
 const LISTED: &[&str] = &["--ctstate", "--state", "--ctstatus", "--dst-type", "--src-type"];
-/// Longest name of a generated user chain (`F0`), for which there is no `-j` entry of its own.
-const USER_CHAIN_LEN: usize = 2;
+/// Whether a name is that of a generated user chain: `F0`, unlike `CT` and `HL`.
+fn is_user_chain(name: &str) -> bool {
+    matches!(name.as_bytes(), [letter, digit] if letter.is_ascii_uppercase() && digit.is_ascii_digit())
+}
 
 pub(super) fn collect(file: &CaseFile, run: &Run, found: &mut BTreeSet<Item>) {
     let sets = sets(file);
@@ -85,7 +87,7 @@ fn rule(line: &str, sets: &BTreeMap<&str, &str>, found: &mut BTreeSet<Item>) {
             "-m" | "-j" => {
                 area = if *word == "-j" { Area::Target } else { Area::Match };
                 owner = value();
-                if area == Area::Target && owner.len() <= USER_CHAIN_LEN {
+                if area == Area::Target && is_user_chain(owner) {
                     owner = "a user chain";
                 }
                 found.insert((area, owner.into()));
@@ -120,7 +122,7 @@ fn nat(chain: &str, words: &[&str], found: &mut BTreeSet<Item>) {
         return;
     };
     let mut saw = |what: &str| _ = found.insert((Area::Nat, format!("{target} {what}")));
-    saw(&format!("in {}", if chain.len() <= USER_CHAIN_LEN { "a user chain" } else { chain }));
+    saw(&format!("in {}", if is_user_chain(chain) { "a user chain" } else { chain }));
     for (flag, name) in
         [("--random", "random"), ("--random-fully", "random-fully"), ("--persistent", "persistent")]
     {
