@@ -1,3 +1,5 @@
+//! What a case is counted under.
+
 use super::*;
 use crate::replay::{Case, Node};
 

@@ -45,11 +45,11 @@ pub(super) fn ruleset(family: Family, rng: &mut Rng) -> String {
 
 impl Writer<'_> {
     fn address(&mut self) -> &'static str {
-        *self.rng.pick(addresses(self.family))
+        self.rng.pick::<&str>(addresses(self.family))
     }
 
     fn network(&mut self) -> &'static str {
-        *self.rng.pick(&networks(self.family)[..4])
+        self.rng.pick::<&str>(&networks(self.family)[..4])
     }
 
     fn port(&mut self) -> u16 {
@@ -65,7 +65,7 @@ impl Writer<'_> {
     }
 
     fn side(&mut self) -> &'static str {
-        *self.rng.pick(&["saddr", "daddr"])
+        self.rng.pick::<&str>(&["saddr", "daddr"])
     }
 
     /// TCP or UDP, if the rule is about one of them.
@@ -236,7 +236,7 @@ impl Writer<'_> {
             26 => format!("oifname {not}{}", self.rng.pick(&["\"s0\"", "\"w0\"", "\"s*\""])),
             27 => format!(
                 "fib {} type {not}{}",
-                self.rng.pick(&["saddr", "daddr"]),
+                self.rng.pick::<&str>(&["saddr", "daddr"]),
                 self.rng.pick(&["local", "unicast"])
             ),
             28 if matches!(place, Place::Prerouting | Place::Raw) => {
