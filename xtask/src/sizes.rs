@@ -37,7 +37,7 @@ const BUDGETS: &[Budget] = &[
     },
     Budget {
         what: "worker: WebAssembly of the engine",
-        limit_bytes: 980_000,
+        limit_bytes: 1_100_000,
         holds: |path| ends_with(path, "wasm") && is_worker(path),
         scope: Scope::Sum,
     },
