@@ -125,7 +125,6 @@ fn waiting_for_the_lock_changes_no_rule() {
 #[test]
 fn what_is_not_emulated_is_refused_by_name() {
     for (run, message) in [
-        ("nft -f -", "nft is not emulated as a set-up command"),
         ("tc qdisc add", "tc is not emulated as a set-up command"),
         ("ip rule add fwmark 1 table 5", "ip rule add fwmark 1 table 5 is not emulated"),
         (
