@@ -205,12 +205,16 @@ fn content_type(file: &Path) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     /// Serves a folder with a page, asks, and gives the whole answer.
     fn ask(base: &str, request_line: &str) -> String {
-        let folder =
-            std::env::temp_dir().join(format!("chainwalk-serve-{}-{}", std::process::id(), base.len()));
+        // Tests run side by side: a folder each.
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        let number = ASKED.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("chainwalk-serve-{}-{number}", std::process::id()));
         fs::create_dir_all(folder.join("d")).expect("a folder");
         fs::write(folder.join("index.html"), "the page").expect("a file");
         fs::write(folder.join("d/a b.js"), "script").expect("a file");
