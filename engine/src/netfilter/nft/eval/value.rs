@@ -1,6 +1,7 @@
 //! What expressions yield.
 
 use super::{Stop, Walk, hash};
+use crate::base::jhash::jhash;
 use crate::base::{Hook, Rng};
 use crate::netfilter::nft::expr::{BinaryOp, Expr, FibKeys, FibResult, Numgen, NumgenMode, RtKey};
 use crate::netfilter::nft::set::Data;
@@ -73,7 +74,7 @@ impl<'a> Walk<'a, '_, '_> {
                             Rng::named(self.cx.shared.seed, "nft jhash seed").next_u32()
                         });
                         let fields = self.fields(key, skb)?;
-                        hash::jhash(&hash::key_bytes(key, fields.as_slice()), seed)
+                        jhash(&hash::key_bytes(key, fields.as_slice()), seed)
                     }
                 };
                 Ok(u128::from(scale(number, hash.modulus).wrapping_add(hash.offset)))
