@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 
 use super::hash::{fold, gcd, hsiphash_1u32};
-use super::{List, SchedCx, SchedFlags};
+use super::{List, SchedCx};
 use crate::ipvs::dest::DestId;
 
 /// Slots: the prime for `CONFIG_IP_VS_MH_TAB_INDEX` 12, as distributions build it.
@@ -78,31 +78,8 @@ impl Mh {
     }
 
     pub(super) fn schedule(&mut self, cx: &mut SchedCx<'_>) -> Option<DestId> {
-        let port = if cx.flags.has(SchedFlags::PORT) { cx.client.sport } else { 0 };
-        let src = cx.client.src;
-        let slot_at = |offset: u32| key(src, port, offset, KEY_1) % SLOTS;
-        let first = slot_at(0);
-        let get = |slot: u32| self.slots.get(slot as usize).and_then(|id| cx.list.get(*id));
-        let dest = get(first)?;
-        cx.why.score(dest.id, || format!("slot {first}"));
-        let hashed = if port == 0 { "source address" } else { "source address and port" };
-        cx.why.say(|| format!("the {hashed} hashes to slot {first} of {SLOTS}"));
-        if !cx.why.skips(dest) {
-            return Some(dest.id);
-        }
-        if !cx.flags.has(SchedFlags::FALLBACK) {
-            return None;
-        }
-        for offset in 0..SLOTS {
-            let slot = slot_at((offset + first) % SLOTS);
-            let dest = get(slot)?;
-            if !cx.why.skips(dest) {
-                cx.why.score(dest.id, || format!("slot {slot}"));
-                cx.why.say(|| format!("slot {first} is not available; mh-fallback goes on to slot {slot}"));
-                return Some(dest.id);
-            }
-        }
-        None
+        let (src, port) = (cx.client.src, cx.hashed_port());
+        cx.by_source("mh", &self.slots, |offset| key(src, port, offset, KEY_1) % SLOTS)
     }
 }
 

@@ -17,6 +17,7 @@ mod ovf;
 mod rr;
 mod sed;
 mod sh;
+mod table;
 mod twos;
 mod wlc;
 mod wrr;

@@ -4,7 +4,7 @@
 //! zero keeps one slot, whose clients are refused: unless `sh-fallback` looks for them elsewhere.
 
 use super::hash::{fold, hash_32};
-use super::{List, SchedCx, SchedFlags};
+use super::{List, SchedCx};
 use crate::ipvs::dest::DestId;
 
 /// `CONFIG_IP_VS_SH_TAB_BITS`.
@@ -35,29 +35,7 @@ impl Sh {
     }
 
     pub(super) fn schedule(&mut self, cx: &mut SchedCx<'_>) -> Option<DestId> {
-        let port = if cx.flags.has(SchedFlags::PORT) { cx.client.sport } else { 0 };
-        let key = fold(cx.client.src).wrapping_add(u32::from(port));
-        let first = hash_32(key, BITS);
-        let slot_of = |slot: u32| self.slots.get(slot as usize).and_then(|id| cx.list.get(*id));
-        let dest = slot_of(first)?;
-        cx.why.score(dest.id, || format!("slot {first}"));
-        let hashed = if port == 0 { "source address" } else { "source address and port" };
-        cx.why.say(|| format!("the {hashed} hashes to slot {first} of {SLOTS}"));
-        if !cx.why.skips(dest) {
-            return Some(dest.id);
-        }
-        if !cx.flags.has(SchedFlags::FALLBACK) {
-            return None;
-        }
-        for offset in 0..SLOTS {
-            let slot = ((offset + first) % SLOTS + first) % SLOTS;
-            let dest = slot_of(slot)?;
-            if !cx.why.skips(dest) {
-                cx.why.score(dest.id, || format!("slot {slot}"));
-                cx.why.say(|| format!("slot {first} is not available; sh-fallback goes on to slot {slot}"));
-                return Some(dest.id);
-            }
-        }
-        None
+        let hash = hash_32(fold(cx.client.src).wrapping_add(u32::from(cx.hashed_port())), BITS);
+        cx.by_source("sh", &self.slots, |offset| (offset + hash) % SLOTS)
     }
 }

@@ -1,7 +1,7 @@
 //! `-j MASQUERADE`: the source becomes an address of the device the packet leaves through
 //! (`nf_nat_masquerade.c`).
 
-use super::nat::{flags_text, ports, setup, to_address, wants_ports};
+use super::nat::{parse_ports, ports_text, setup, to_address};
 use super::prelude::*;
 use crate::conntrack::{Manip, NatRange};
 use crate::netfilter::Verdict;
@@ -10,18 +10,6 @@ use crate::trace::DropReason;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Masquerade {
     pub range: Box<NatRange>,
-}
-
-impl Masquerade {
-    fn text(&self, out: &mut String, ports: &str, dashes: &str) {
-        if let Some((low, high)) = self.range.ports {
-            let _ = write!(out, " {ports} {low}");
-            if high != low {
-                let _ = write!(out, "-{high}");
-            }
-        }
-        flags_text(out, &self.range.flags, dashes);
-    }
 }
 
 impl TargetExt for Masquerade {
@@ -35,22 +23,15 @@ impl TargetExt for Masquerade {
         ]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
-        let mut range = NatRange::default();
-        if let Some((at, opt)) = args.get("--to-ports") {
-            wants_ports(args, at)?;
-            range.ports = Some(ports(at, opt.values[0], false)?.0);
-        }
-        range.flags.random = args.has("--random");
-        range.flags.random_fully = args.has("--random-fully");
-        Ok(Self { range: Box::new(range) })
+        Ok(Self { range: parse_ports(args)? })
     }
 
     fn save(&self, out: &mut String) {
-        self.text(out, "--to-ports", "--");
+        ports_text(out, &self.range, "--to-ports", "--");
     }
 
     fn list(&self, out: &mut String, _: ListFlags) {
-        self.text(out, "masq ports:", "");
+        ports_text(out, &self.range, "masq ports:", "");
     }
 
     fn apply(&self, cx: &mut Cx<'_>, skb: &mut Skb) -> Next {

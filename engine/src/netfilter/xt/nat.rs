@@ -17,7 +17,7 @@ pub(super) fn setup(cx: &mut Cx<'_>, skb: &Skb, range: &NatRange, manip: Manip) 
 }
 
 /// Ports belong to protocols that have some; the tool looks at `-p` only, even inverted.
-pub(super) fn wants_ports(args: &Parsed<'_>, at: usize) -> Result<(), ArgError> {
+fn wants_ports(args: &Parsed<'_>, at: usize) -> Result<(), ArgError> {
     const PROTOS: [u8; 6] = [proto::TCP, proto::UDP, proto::SCTP, proto::DCCP, proto::ICMP, proto::ICMPV6];
     match args.proto {
         Some(p) if PROTOS.contains(&p.value) => Ok(()),
@@ -26,7 +26,7 @@ pub(super) fn wants_ports(args: &Parsed<'_>, at: usize) -> Result<(), ArgError> 
 }
 
 /// `PORT[-PORT[/BASE]]` (`parse_ports` of `libxt_NAT.c`). `based`: a base may follow.
-pub(super) fn ports(at: usize, text: &str, based: bool) -> Result<((u16, u16), Option<u16>), ArgError> {
+fn ports(at: usize, text: &str, based: bool) -> Result<((u16, u16), Option<u16>), ArgError> {
     let err = |why: String| ArgError::at(at, why);
     // A number ends at the first character that is none; a name takes the rest.
     let split = |text: &str| -> Option<(u16, usize)> {
@@ -127,7 +127,30 @@ fn range_text(range: &NatRange) -> String {
     text
 }
 
-pub(super) fn flags_text(out: &mut String, flags: &NatFlags, dashes: &str) {
+/// The ports and flags of a target that takes its address from the node: after `label`, with `dashes` before a flag.
+pub(super) fn ports_text(out: &mut String, range: &NatRange, label: &str, dashes: &str) {
+    if let Some((low, high)) = range.ports {
+        let _ = write!(out, " {label} {low}");
+        if high != low {
+            let _ = write!(out, "-{high}");
+        }
+    }
+    flags_text(out, &range.flags, dashes);
+}
+
+/// `--to-ports` and the flags of a target that takes its address from the node.
+pub(super) fn parse_ports(args: &Parsed<'_>) -> Result<Box<NatRange>, ArgError> {
+    let mut range = NatRange::default();
+    if let Some((at, opt)) = args.get("--to-ports") {
+        wants_ports(args, at)?;
+        range.ports = Some(ports(at, opt.values[0], false)?.0);
+    }
+    range.flags.random = args.has("--random");
+    range.flags.random_fully = args.has("--random-fully");
+    Ok(Box::new(range))
+}
+
+fn flags_text(out: &mut String, flags: &NatFlags, dashes: &str) {
     for (on, word) in
         [(flags.random, "random"), (flags.random_fully, "random-fully"), (flags.persistent, "persistent")]
     {

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::nat::{flags_text, ports, setup, to_address, wants_ports};
+use super::nat::{parse_ports, ports_text, setup, to_address};
 use super::prelude::*;
 use crate::conntrack::{Manip, NatRange};
 use crate::netfilter::Verdict;
@@ -13,18 +13,6 @@ pub struct Redirect {
     pub range: Box<NatRange>,
 }
 
-impl Redirect {
-    fn text(&self, out: &mut String, ports: &str, dashes: &str) {
-        if let Some((low, high)) = self.range.ports {
-            let _ = write!(out, " {ports} {low}");
-            if high != low {
-                let _ = write!(out, "-{high}");
-            }
-        }
-        flags_text(out, &self.range.flags, dashes);
-    }
-}
-
 impl TargetExt for Redirect {
     const SPEC: ExtSpec = ExtSpec::new("REDIRECT", BOTH, "net/netfilter/xt_REDIRECT.c")
         .tables(&["nat"])
@@ -32,21 +20,15 @@ impl TargetExt for Redirect {
         .options(&[OptSpec::new("--to-ports", Values::One), OptSpec::new("--random", Values::None)]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
-        let mut range = NatRange::default();
-        if let Some((at, opt)) = args.get("--to-ports") {
-            wants_ports(args, at)?;
-            range.ports = Some(ports(at, opt.values[0], false)?.0);
-        }
-        range.flags.random = args.has("--random");
-        Ok(Self { range: Box::new(range) })
+        Ok(Self { range: parse_ports(args)? })
     }
 
     fn save(&self, out: &mut String) {
-        self.text(out, "--to-ports", "--");
+        ports_text(out, &self.range, "--to-ports", "--");
     }
 
     fn list(&self, out: &mut String, _: ListFlags) {
-        self.text(out, "redir ports", "");
+        ports_text(out, &self.range, "redir ports", "");
     }
 
     fn apply(&self, cx: &mut Cx<'_>, skb: &mut Skb) -> Next {

@@ -1,14 +1,60 @@
-//! `-m sctp`: ports of the SCTP header (`xt_sctp.c`). Chunk types are not emulated.
+//! `-m sctp` and `-m dccp`: the ports of either header. Chunk and packet types are not emulated.
 
 use super::header;
 use super::ports::PortTest;
 use super::prelude::*;
 
+/// The tests of both headers: each has twelve bytes, ports first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sctp {
+struct Ports {
     sport: Option<PortTest>,
     dport: Option<PortTest>,
 }
+
+impl Ports {
+    /// `one` reads the test of an option that is there.
+    fn parse(
+        args: &Parsed<'_>,
+        one: impl Fn(&Parsed<'_>, &'static str) -> Result<PortTest, ArgError>,
+    ) -> Result<Self, ArgError> {
+        let port = |option| args.has(option).then(|| one(args, option)).transpose();
+        Ok(Self { sport: port("--sport")?, dport: port("--dport")? })
+    }
+
+    fn save(&self, out: &mut String) {
+        for (option, port) in [("--sport", self.sport), ("--dport", self.dport)] {
+            if let Some(port) = port {
+                port.save_always(out, option);
+            }
+        }
+    }
+
+    fn list(&self, out: &mut String, name: &str) {
+        let _ = write!(out, " {name}");
+        for (name, port) in [("spt", self.sport), ("dpt", self.dport)] {
+            if let Some(port) = port {
+                port.list(out, name);
+            }
+        }
+    }
+
+    fn eval(&self, packet: &Packet, name: &'static str, why: &mut Why) -> MatchResult {
+        if packet.is_later_fragment() {
+            return why.check(false, name, || "a later fragment".to_owned(), || "a header".to_owned()).into();
+        }
+        let Some((src, dst)) = header::ports_within(packet, 12) else {
+            why.check(false, name, || format!("{} bytes", packet.l4.len_bytes()), || "a header".to_owned());
+            return MatchResult::Hotdrop;
+        };
+        let pass = self.sport.is_none_or(|p| p.check(why, "--sport", src))
+            && self.dport.is_none_or(|p| p.check(why, "--dport", dst));
+        pass.into()
+    }
+}
+
+/// `-m sctp` (`xt_sctp.c`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sctp(Ports);
 
 impl MatchExt for Sctp {
     const SPEC: ExtSpec =
@@ -29,44 +75,29 @@ impl MatchExt for Sctp {
                 return Err(ArgError::at(at, format!("Only one `{name}' allowed")));
             }
         }
-        let port = |option| -> Result<Option<PortTest>, ArgError> {
-            if args.has(option) { PortTest::by_hand(args, option).map(Some) } else { Ok(None) }
-        };
-        let ports = Self { sport: port("--sport")?, dport: port("--dport")? };
+        let ports = Ports::parse(args, PortTest::by_hand)?;
         match args.get("--chunk-types") {
             Some((at, _)) => Err(ArgError::not_emulated(at)),
-            None => Ok(ports),
+            None => Ok(Self(ports)),
         }
     }
 
     fn save(&self, out: &mut String) {
-        for (option, port) in [("--sport", self.sport), ("--dport", self.dport)] {
-            if let Some(port) = port {
-                port.save_always(out, option);
-            }
-        }
+        self.0.save(out);
     }
 
     fn list(&self, out: &mut String, _: ListFlags) {
-        out.push_str(" sctp");
-        for (name, port) in [("spt", self.sport), ("dpt", self.dport)] {
-            if let Some(port) = port {
-                port.list(out, name);
-            }
-        }
+        self.0.list(out, "sctp");
     }
 
     fn eval(&self, _: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
-        eval_ports(&skb.packet, self.sport, self.dport, "-m sctp", why)
+        self.0.eval(&skb.packet, "-m sctp", why)
     }
 }
 
-/// `-m dccp`: ports of the DCCP header (`xt_dccp.c`). Packet types and options are not emulated.
+/// `-m dccp` (`xt_dccp.c`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dccp {
-    sport: Option<PortTest>,
-    dport: Option<PortTest>,
-}
+pub struct Dccp(Ports);
 
 impl MatchExt for Dccp {
     const SPEC: ExtSpec =
@@ -78,54 +109,22 @@ impl MatchExt for Dccp {
         ]);
 
     fn parse(args: &Parsed<'_>) -> Result<Self, ArgError> {
-        let port = |option| -> Result<Option<PortTest>, ArgError> {
-            if args.has(option) { PortTest::guided(args, option).map(Some) } else { Ok(None) }
-        };
-        let ports = Self { sport: port("--sport")?, dport: port("--dport")? };
+        let ports = Ports::parse(args, PortTest::guided)?;
         match args.get("--dccp-types").or_else(|| args.get("--dccp-option")) {
             Some((at, _)) => Err(ArgError::not_emulated(at)),
-            None => Ok(ports),
+            None => Ok(Self(ports)),
         }
     }
 
     fn save(&self, out: &mut String) {
-        for (option, port) in [("--sport", self.sport), ("--dport", self.dport)] {
-            if let Some(port) = port {
-                port.save_always(out, option);
-            }
-        }
+        self.0.save(out);
     }
 
     fn list(&self, out: &mut String, _: ListFlags) {
-        out.push_str(" dccp");
-        for (name, port) in [("spt", self.sport), ("dpt", self.dport)] {
-            if let Some(port) = port {
-                port.list(out, name);
-            }
-        }
+        self.0.list(out, "dccp");
     }
 
     fn eval(&self, _: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
-        eval_ports(&skb.packet, self.sport, self.dport, "-m dccp", why)
+        self.0.eval(&skb.packet, "-m dccp", why)
     }
-}
-
-/// Both headers have twelve bytes, ports first.
-fn eval_ports(
-    packet: &Packet,
-    sport: Option<PortTest>,
-    dport: Option<PortTest>,
-    name: &'static str,
-    why: &mut Why,
-) -> MatchResult {
-    if packet.is_later_fragment() {
-        return why.check(false, name, || "a later fragment".to_owned(), || "a header".to_owned()).into();
-    }
-    let Some((src, dst)) = header::ports_within(packet, 12) else {
-        why.check(false, name, || format!("{} bytes", packet.l4.len_bytes()), || "a header".to_owned());
-        return MatchResult::Hotdrop;
-    };
-    let pass = sport.is_none_or(|p| p.check(why, "--sport", src))
-        && dport.is_none_or(|p| p.check(why, "--dport", dst));
-    pass.into()
 }
