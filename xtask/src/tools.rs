@@ -219,3 +219,33 @@ pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Major version of Node.js in Debian 12, the oldest release that the tools of xtask are installed on.
+    const DEBIAN_NODE_MAJOR: u32 = 18;
+
+    #[test]
+    fn npm_packages_run_on_debians_node() {
+        let lock =
+            fs::read(Workspace::find().expect("a workspace").root().join("xtask/npm/package-lock.json"));
+        let lock: serde_json::Value = serde_json::from_slice(&lock.expect("the lock file")).expect("JSON");
+        let packages = lock["packages"].as_object().expect("a list of packages");
+        let asking: Vec<(&String, &str)> = packages
+            .iter()
+            .filter_map(|(name, package)| Some((name, package["engines"]["node"].as_str()?)))
+            .collect();
+        assert!(!asking.is_empty(), "no package says which Node.js it needs");
+        for (name, wanted) in asking {
+            let least = wanted.strip_prefix(">=").and_then(|version| version.split('.').next()?.parse().ok());
+            let least: u32 =
+                least.unwrap_or_else(|| panic!("{name} wants Node.js {wanted:?}: not understood"));
+            assert!(
+                least <= DEBIAN_NODE_MAJOR,
+                "{name} wants Node.js {wanted}, Debian 12 has {DEBIAN_NODE_MAJOR}"
+            );
+        }
+    }
+}
