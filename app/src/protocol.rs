@@ -12,7 +12,7 @@ use crate::lesson::ask::{Ask, Told};
 use crate::planes::ask as planes;
 
 /// Changes whenever a message changes its shape. A page refuses an engine with another number.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Longest text read at once. A 210,000-rule dump is about 40 MB.
 pub const TEXT_LIMIT_BYTES: u64 = 45 << 20;

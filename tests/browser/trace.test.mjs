@@ -4,7 +4,9 @@ import {
   NARROW, SUB_PATH, VIEWS, assert, assertAccessible, assertFits, open, pageTest, pressByKey, screenshot, tabTo, typeByKey,
 } from "./lib.mjs";
 
-const SAMPLES = ["kube-proxy node", "Docker host", "plain server", "IPv6 firewall"];
+const SAMPLES = [
+  "kube-proxy node", "Docker host", "plain server", "IPv6 firewall", "kube-proxy, nftables", "nft firewall", "kube-proxy, IPVS",
+];
 
 // On a narrow screen one half of the page is shown at a time.
 const verdict = (page) => page.locator(".verdict-line");

@@ -5,7 +5,6 @@
 
 mod manifest;
 mod session;
-mod sets;
 pub mod worker;
 
 pub use session::Session;

@@ -1,17 +1,19 @@
 //! One reader's session with the engine: the ruleset loaded, the packets sent.
 
 use chainwalk_engine::base::KernelVersion;
-use chainwalk_engine::netfilter::table::ChainId;
 use chainwalk_engine::netfilter::{Table, TableState};
+use chainwalk_engine::netns::Netns;
 use chainwalk_engine::packet::Family;
-use chainwalk_engine::replay::{self, FactInput, Facts, line};
-use chainwalk_engine::text::diag;
+use chainwalk_engine::replay::{self, FactInput, Facts, Paste, line};
+use chainwalk_engine::text::diag::{self, Diag};
 use chainwalk_engine::text::xt::{ParseOptions, parse_with};
 use chainwalk_engine::trace::Level;
-use chainwalk_engine::view::story::{VisitIndex, chain_rows, node_view, sent_view, visit_rows};
-use chainwalk_engine::view::{ProblemView, RuleWindow, Severity, problem_view, ruleset_view};
+use chainwalk_engine::view::story::{
+    Rules, VisitIndex, chain_rows, find_chain, node_view, sent_view, visit_rows,
+};
+use chainwalk_engine::view::{ProblemView, RuleWindow, Severity, problem_view, problem_views, ruleset_view};
 
-use super::{manifest, sets};
+use super::manifest;
 use crate::fidelity::ledger;
 use crate::lesson::host::{LessonHost, SENT_BASE};
 use crate::link;
@@ -28,8 +30,6 @@ const SENT_MAX: usize = 40;
 #[derive(Debug, Default)]
 pub struct Session {
     session: Option<replay::Session>,
-    /// Family of the ruleset loaded.
-    family: Option<Family>,
     /// By packet sent.
     visits: Vec<VisitIndex>,
     lessons: LessonHost,
@@ -79,7 +79,7 @@ impl Session {
         self.session = None;
         self.visits.clear();
         if text.trim().is_empty() {
-            let message = "There is no ruleset yet: paste the output of iptables-save, or take a sample.";
+            let message = "There is no ruleset yet: paste the output of iptables-save or nft list ruleset, or take a sample.";
             return Response::Refused(about(Input::Rules, vec![placeless(message)]));
         }
         if manifest::is_manifest(text) {
@@ -88,11 +88,12 @@ impl Session {
                 Err(error) => Response::Refused(about(Input::Rules, vec![manifest_problem(&error, text)])),
             };
         }
-        let (netns, rules) = match sets::load(text, KernelVersion::default(), SEED) {
-            Ok(loaded) => loaded,
-            Err(diag) => return Response::Refused(about(Input::Rules, vec![problem_view(&diag, text)])),
-        };
-        let text = &*rules;
+        let refused = |diag: &Diag| Response::Refused(about(Input::Rules, vec![problem_view(diag, text)]));
+        let paste = Paste::split(text);
+        let mut netns = Netns::new(KernelVersion::default(), SEED);
+        if let Err(diag) = paste.load_before(&mut netns) {
+            return refused(&diag);
+        }
         let options = ParseOptions {
             family: match family {
                 FamilyChoice::Auto => None,
@@ -101,23 +102,40 @@ impl Session {
             },
             ..ParseOptions::default()
         };
-        let (ruleset, diags) = parse_with(text, &options, &mut |done, total| {
-            let what = "Reading the ruleset".to_owned();
-            say(Response::Progress { what, done: done as u64, total: total as u64 });
-            true
-        });
-        let view = ruleset_view(&ruleset, &diags, text);
+        let (ruleset, mut diags) = match paste.iptables() {
+            None => (None, Vec::new()),
+            Some(rules) => {
+                let (ruleset, diags) = parse_with(rules, &options, &mut |done, total| {
+                    let what = "Reading the ruleset".to_owned();
+                    say(Response::Progress { what, done: done as u64, total: total as u64 });
+                    true
+                });
+                (Some(ruleset), diags)
+            }
+        };
+        diags.extend_from_slice(paste.notes());
+        let mut view = ruleset_view(ruleset.as_ref(), &diags, text);
+        let mut session = replay::Session::on(netns, ruleset.into_iter().collect());
+        match paste.load_nft(&mut session) {
+            Ok(notes) => view.problems.extend(problem_views(&notes, text)),
+            // What the reader of the other part said is as much worth reading.
+            Err(diag) => {
+                view.problems.insert(0, problem_view(&diag, text));
+                return Response::Refused(about(Input::Rules, view.problems));
+            }
+        }
+        view.add_node(session.netns());
         if view.is_unusable() {
             let mut problems = view.problems;
             if problems.is_empty() {
                 problems.push(placeless(
-                    "This text holds no table: iptables-save begins each with a line like *filter.",
+                    "This text holds no table: iptables-save begins each with a line like *filter, nft with one like \
+                     table inet filter {.",
                 ));
             }
             return Response::Refused(about(Input::Rules, problems));
         }
-        self.family = Some(ruleset.family);
-        self.session = Some(replay::Session::on(netns, vec![ruleset]));
+        self.session = Some(session);
         Response::Loaded(view)
     }
 
@@ -128,7 +146,7 @@ impl Session {
             Ok(spec) => spec,
             Err(diag) => return Response::Refused(about(Input::Packet, vec![problem_view(&diag, packet)])),
         };
-        let other = spec.dst.map(|dst| Family::of(&dst)).filter(|family| Some(*family) != self.family);
+        let is_seen = spec.dst.is_none_or(|dst| sees(session.netns(), Family::of(&dst)));
         let (addresses, address_at) = filled(facts.addresses);
         let (routes, route_at) = filled(facts.routes);
         let (sysctls, sysctl_at) = filled(facts.sysctls);
@@ -156,7 +174,7 @@ impl Session {
         }
         self.visits.clear();
         let mut notes: Vec<_> = notes;
-        if other.is_some() {
+        if !is_seen {
             let message =
                 "The packet and the ruleset are of different address families: no rule sees this packet.";
             notes.push((Input::Packet, ProblemView { severity: Severity::Warning, ..placeless(message) }));
@@ -198,23 +216,28 @@ impl Session {
 
     fn visit_rows(&self, sent: u32, visit: u32, from: u32, len: u32) -> RuleWindow {
         let index = self.visits.get(sent as usize);
-        let packet = self.session.as_ref().and_then(|session| session.sent().get(sent as usize));
-        match (index, packet) {
-            (Some(index), Some(packet)) => {
-                visit_rows(&packet.ran.trace, index, &self.tables(), visit, from, len.min(WINDOW_ROWS_MAX))
-            }
-            _ => RuleWindow::default(),
-        }
+        let packet =
+            self.session.as_ref().and_then(|session| Some((session, session.sent().get(sent as usize)?)));
+        let (Some(index), Some((session, packet))) = (index, packet) else { return RuleWindow::default() };
+        let tables = self.tables();
+        let rules = Rules { tables: &tables, nft: session.netns().nft() };
+        visit_rows(&packet.ran.trace, index, rules, visit, from, len.min(WINDOW_ROWS_MAX))
     }
 
     fn chain_rows(&self, table: &str, chain: &str, from: u32, len: u32) -> RuleWindow {
+        let Some(session) = &self.session else { return RuleWindow::default() };
+        let Some(at) = find_chain(session.netns(), table, chain) else { return RuleWindow::default() };
         let tables = self.tables();
-        let found = tables.iter().filter(|(of, _)| of.name.name() == table).find_map(|(table, state)| {
-            let at = table.chains.iter().position(|candidate| &*candidate.name == chain)?;
-            Some(chain_rows(table, state, ChainId(at as u32), from, len.min(WINDOW_ROWS_MAX)))
-        });
-        found.unwrap_or_default()
+        let rules = Rules { tables: &tables, nft: session.netns().nft() };
+        chain_rows(rules, at, from, len.min(WINDOW_ROWS_MAX))
     }
+}
+
+/// Whether anything that was loaded is asked about packets of a family.
+fn sees(netns: &Netns, family: Family) -> bool {
+    netns.tables().iter().any(|loaded| loaded.table.family == family)
+        || netns.nft().tables.iter().any(|table| table.family.sees(family))
+        || netns.ipvs.services().any(|(key, _)| key.family() == family)
 }
 
 /// Statements that say something, and where each stood among all.
@@ -258,3 +281,6 @@ fn placeless(message: &str) -> ProblemView {
         excerpt_column: 0,
     }
 }
+
+#[cfg(test)]
+mod tests;

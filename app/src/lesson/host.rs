@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chainwalk_engine::base::{Draws, Instant};
-use chainwalk_engine::netfilter::{Table, TableState};
+use chainwalk_engine::netfilter::{Table, TableState, nft};
 use chainwalk_engine::netns::{Netns, Ran};
 use chainwalk_engine::replay;
 use chainwalk_engine::trace::{Level, Trace};
@@ -42,6 +42,7 @@ struct Kept {
     trace: Trace,
     index: story::VisitIndex,
     tables: Vec<(Arc<Table>, TableState)>,
+    nft: nft::Ruleset,
 }
 
 impl LessonHost {
@@ -72,7 +73,8 @@ impl LessonHost {
             return RuleWindow::default();
         };
         let tables: Vec<_> = kept.tables.iter().map(|(table, state)| (&**table, state)).collect();
-        story::visit_rows(&kept.trace, &kept.index, &tables, visit, from, len)
+        let rules = story::Rules { tables: &tables, nft: &kept.nft };
+        story::visit_rows(&kept.trace, &kept.index, rules, visit, from, len)
     }
 
     fn play(&mut self, ask: &Ask, id: &str, say: &mut dyn FnMut(Response)) -> Result<Told, String> {
@@ -152,7 +154,7 @@ impl LessonHost {
         let index = story::VisitIndex::of(&trace);
         let tables =
             node.tables().iter().map(|loaded| (loaded.table.clone(), loaded.state.clone())).collect();
-        self.passages.push(Kept { trace, index, tables });
+        self.passages.push(Kept { trace, index, tables, nft: node.nft().clone() });
         SENT_BASE + self.forgotten + self.passages.len() as u32 - 1
     }
 }

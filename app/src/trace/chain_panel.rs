@@ -5,6 +5,7 @@ use std::rc::Rc;
 use chainwalk_engine::view::{StationView, StepKind, StopState, TraceView};
 use yew::prelude::*;
 
+use super::candidates::Candidates;
 use super::moves;
 use super::outline::{count, grouped};
 use super::rule_list::RuleList;
@@ -40,7 +41,11 @@ pub fn ChainPanel(props: &ChainPanelProps) -> Html {
             { match shown_visit {
                 None => html! {
                     <>
-                        <p class="muted">{ nothing(station, at.kind) }</p>
+                        if at.candidates.is_empty() {
+                            <p class="muted">{ nothing(station, at.kind) }</p>
+                        } else {
+                            <Candidates candidates={at.candidates.clone()} />
+                        }
                         if let Some(on_step) = on_step {
                             <StepList trace={trace.clone()} step={*step} on_step={on_step.clone()} />
                         }

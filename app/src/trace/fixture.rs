@@ -16,6 +16,7 @@ pub(crate) fn trace() -> TraceView {
         packet: 0,
         changes: Vec::new(),
         entry: None,
+        candidates: Vec::new(),
     };
     let visit = |station, table: &str, chain: &str, depth, rules, walked| VisitView {
         station,

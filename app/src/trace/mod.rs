@@ -27,6 +27,7 @@ mod samples;
 mod share;
 mod working;
 
+mod candidates;
 mod chain_panel;
 mod now;
 mod row_pages;

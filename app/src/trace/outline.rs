@@ -16,13 +16,11 @@ pub(super) struct OutlineProps {
 #[component]
 pub(super) fn Outline(props: &OutlineProps) -> Html {
     let ruleset = &props.ruleset;
-    let chains: u32 = ruleset.tables.iter().map(|table| table.chain_count).sum();
-    let tables: Vec<_> = ruleset.tables.iter().map(|table| table.name.as_str()).collect();
     html! {
         <div class="outline">
             <p>
-                <strong>{ &ruleset.family }</strong>
-                { format!(" · {} · {} · {}", count(u64::from(ruleset.rules), "rule"), count(u64::from(chains), "chain"), tables.join(", ")) }
+                <strong>{ ruleset.kinds.join(" and ") }</strong>
+                { for held(ruleset).into_iter().map(|part| html! { <>{ " · " }{ part }</> }) }
             </p>
             if !ruleset.not_emulated.is_empty() {
                 <ul class="not-emulated-list">
@@ -37,6 +35,29 @@ pub(super) fn Outline(props: &OutlineProps) -> Html {
             <Problems problems={ruleset.problems.clone()} left_out={ruleset.problems_left_out} id="outline-problems" />
         </div>
     }
+}
+
+/// What there is, counted.
+fn held(ruleset: &RulesetView) -> Vec<String> {
+    let chains: u32 = ruleset.tables.iter().map(|table| table.chain_count).sum();
+    let mut held = Vec::new();
+    let mut add = |number: u32, what: &str| {
+        if number > 0 {
+            held.push(count(u64::from(number), what));
+        }
+    };
+    add(ruleset.virtual_servers, "virtual server");
+    add(ruleset.real_servers, "real server");
+    add(ruleset.sets, "set");
+    if !ruleset.tables.is_empty() {
+        let tables: Vec<_> = ruleset.tables.iter().map(|table| table.name.as_str()).collect();
+        held.extend([
+            count(u64::from(ruleset.rules), "rule"),
+            count(u64::from(chains), "chain"),
+            tables.join(", "),
+        ]);
+    }
+    held
 }
 
 /// `1 rule`, `20,000 rules`.
@@ -60,7 +81,9 @@ pub(crate) fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::count;
+    use chainwalk_engine::view::TableView;
+
+    use super::*;
 
     #[test]
     fn counts_read_well() {
@@ -69,5 +92,14 @@ mod tests {
             counts,
             ["0 rules", "1 rule", "999 rules", "1,000 rules", "210,000 rules", "1,234,567 rules"]
         );
+    }
+
+    #[test]
+    fn only_what_there_is_is_counted() {
+        let servers = RulesetView { virtual_servers: 1, real_servers: 3, ..RulesetView::default() };
+        assert_eq!(held(&servers), ["1 virtual server", "3 real servers"]);
+        let table = TableView { name: "inet fw".to_owned(), chains: Vec::new(), chain_count: 2 };
+        let rules = RulesetView { tables: vec![table], rules: 5, ..RulesetView::default() };
+        assert_eq!(held(&rules), ["5 rules", "2 chains", "inet fw"]);
     }
 }

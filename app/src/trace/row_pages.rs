@@ -42,6 +42,8 @@ mod tests {
             number,
             text: String::new(),
             target: String::new(),
+            comment: String::new(),
+            counts: true,
             packets: 0,
             bytes: 0,
             line: 0,

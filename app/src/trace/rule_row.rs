@@ -77,7 +77,17 @@ fn why(rule: &RuleRow) -> Html {
 }
 
 fn passed(check: &CheckView) -> String {
-    format!("✓ {} {}", check.field, check.have)
+    if check.found.is_empty() {
+        format!("✓ {} {}", check.field, check.have)
+    } else {
+        // The element says the key, and what it leads to.
+        format!(
+            "✓ {} {} → {}",
+            check.field,
+            check.have,
+            check.found.rsplit_once(" : ").map_or(&*check.want, |(_, to)| to)
+        )
+    }
 }
 
 /// The tests without comments, which say nothing to the kernel and would hide what does. The explanation of the

@@ -95,7 +95,7 @@ fn field(desk: &Desk, text: &AttrValue, act: Callback<Action>) -> Html {
             id="rules-text" rows="8" spellcheck="false" autocomplete="off" autocapitalize="off" wrap="off"
             aria-labelledby="rules-title" aria-describedby="rules-problems"
             aria-invalid={is_wrong.then_some("true")}
-            placeholder="Paste the output of iptables-save or\nip6tables-save, also with ipset save,\nor Kubernetes manifests; or drop a file here."
+            placeholder="Paste the output of iptables-save or\nnft list ruleset, also with ipset save and\nipvsadm -Sn; or nft commands, or\nKubernetes manifests; or drop a file here."
             value={text} {oninput} {onpaste}
         />
     }

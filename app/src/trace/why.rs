@@ -21,7 +21,7 @@ pub(super) fn Why(props: &WhyProps) -> Html {
     html! {
         <div class="why">
             <h4 class="small-head">{ format!("Rule {}: {}", rule.number, says(rule, props.is_ahead)) }</h4>
-            <pre class="wrap">{ format!("{} {}", rule.text, rule.target).trim() }</pre>
+            <pre class="wrap">{ whole(rule) }</pre>
             if !rule.checks.is_empty() {
                 <table class="checks">
                     <thead><tr><th scope="col">{ "test" }</th><th scope="col">{ "packet" }</th><th scope="col">{ "wanted" }</th><th scope="col"><span class="hidden">{ "result" }</span></th></tr></thead>
@@ -37,7 +37,12 @@ pub(super) fn Why(props: &WhyProps) -> Html {
                                 <tr>
                                     <th scope="row"><span class="mono">{ &check.text }</span></th>
                                     <td class="mono">{ &check.have }</td>
-                                    <td class="mono">{ &check.want }</td>
+                                    <td class="mono">
+                                        { &check.want }
+                                        if !check.found.is_empty() {
+                                            <span class="check-found"><span class="check-found-word">{ "holds " }</span>{ &check.found }</span>
+                                        }
+                                    </td>
                                     <td {class}>{ result }</td>
                                 </tr>
                             }
@@ -47,11 +52,24 @@ pub(super) fn Why(props: &WhyProps) -> Html {
             }
             { for rule.not_emulated.iter().map(|name| html! { <p class="not-emulated">{ "not emulated: " }{ name }</p> }) }
             <p class="muted small">
-                { format!("{}, {}", count(rule.packets, "packet"), count(rule.bytes, "byte")) }
+                { if rule.counts {
+                    format!("{}, {}", count(rule.packets, "packet"), count(rule.bytes, "byte"))
+                } else {
+                    "not counted".to_owned()
+                } }
                 if rule.line > 0 { { format!(" · line {} of the text", rule.line) } }
             </p>
         </div>
     }
+}
+
+/// The rule as it is written.
+fn whole(rule: &RuleRow) -> String {
+    let mut text = format!("{} {}", rule.text, rule.target).trim().to_owned();
+    if !rule.comment.is_empty() {
+        text.push_str(&format!(" comment \"{}\"", rule.comment));
+    }
+    text
 }
 
 fn says(rule: &RuleRow, is_ahead: bool) -> &'static str {

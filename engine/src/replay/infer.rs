@@ -4,14 +4,17 @@
 //! rules and the packet, and every conclusion is listed with the text that would state it. Conclusions are
 //! guesses with a reason; none of them looks at how the packet then fares.
 
+mod nft;
+
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::case::PacketSpec;
 use super::facts::{Facts, device};
+use crate::ipvs::ServiceKey;
 use crate::netfilter::rule::Target;
 use crate::netfilter::xt::TargetExt;
 use crate::netfilter::{Net, Rule, Table, TableName};
-use crate::netns::{Address, Netns, Route, RouteKind, RouteOrigin};
+use crate::netns::{Address, LOOPBACK, Netns, Route, RouteKind, RouteOrigin};
 use crate::packet::{DevId, Family};
 
 /// What an assumption is about, and so in which form its value is written.
@@ -46,6 +49,11 @@ const fn subnet_len(addr: IpAddr) -> u8 {
     }
 }
 
+/// Names of the devices that rules of nftables test, in order of first mention.
+pub fn nft_devices(ruleset: &crate::netfilter::nft::Ruleset) -> Vec<String> {
+    nft::devices(ruleset)
+}
+
 /// Fills in what the packet's way needs and nobody stated. Facts are in the node already.
 pub fn complete(netns: &mut Netns, spec: &mut PacketSpec, facts: &Facts) -> Vec<Assumption> {
     let (Some(src), Some(dst)) = (spec.src, spec.dst) else { return Vec::new() };
@@ -53,12 +61,13 @@ pub fn complete(netns: &mut Netns, spec: &mut PacketSpec, facts: &Facts) -> Vec<
     let mut infer = Infer { netns, facts, hints, made: Vec::new() };
     infer.devices();
     infer.rule_addresses();
+    infer.virtual_server(dst);
     infer.in_device(spec, src);
     if spec.input == "local" {
         infer.local_source(src);
     } else {
         let dev = device(&mut infer.netns.inet, &spec.input);
-        infer.link(dev, src, dst);
+        infer.link(dev, spec, src, dst);
     }
     infer.default_route(spec, src, dst);
     infer.forwarding(dst);
@@ -76,6 +85,8 @@ struct Hints {
     behind: Vec<(Net, String)>,
     /// Single destinations in nat rules: virtual addresses, unless they are own.
     virtual_hosts: Vec<IpAddr>,
+    /// Ports that rules take of addresses which the node has (`fib daddr type local tcp dport 8080 dnat to ...`).
+    local_ports: Vec<(u16, u16)>,
     /// Rules about forwarding exist.
     forwards: bool,
     /// Device that packets leave masqueraded through.
@@ -92,26 +103,21 @@ impl Hints {
                 chain.rules.iter().for_each(|rule| hints.rule(&loaded.table, &chain.name, rule));
             }
         }
+        nft::read(&mut hints, netns.nft(), family);
         hints
     }
 
     fn rule(&mut self, table: &Table, chain: &str, rule: &Rule) {
         let head = &rule.head;
         for (test, out) in [(&head.in_dev, 0), (&head.out_dev, 1)] {
-            if let Some(test) = test.as_ref().filter(|t| !t.value.prefix && &*t.value.name != "lo") {
-                let uses = if test.inverted { 0 } else { out };
-                match self.devices.iter_mut().find(|(name, _)| *name == *test.value.name) {
-                    Some((_, count)) => *count += uses,
-                    None => self.devices.push((test.value.name.to_string(), uses)),
-                }
+            if let Some(test) = test.as_ref().filter(|t| !t.value.prefix) {
+                self.device(&test.value.name, if test.inverted { 0 } else { out });
             }
         }
         let host = |test: &Option<crate::netfilter::rule::Not<Net>>| {
             let net = test.as_ref().filter(|t| !t.inverted)?.value;
             let width = if net.addr.is_ipv4() { 32 } else { 128 };
-            let usable = !net.addr.is_loopback() && !net.addr.is_multicast() && !net.addr.is_unspecified();
-            let broadcast = net.addr == IpAddr::V4(Ipv4Addr::BROADCAST);
-            (net.prefix_len() == Some(width) && usable && !broadcast).then_some(net.addr)
+            (net.prefix_len() == Some(width) && is_usable(net.addr)).then_some(net.addr)
         };
         match table.name {
             TableName::Filter => match chain {
@@ -126,6 +132,15 @@ impl Hints {
             },
             TableName::Nat => self.nat_rule(rule, host(&head.dst)),
             TableName::Raw | TableName::Mangle | TableName::Security => {}
+        }
+    }
+
+    /// A device that a rule names; `uses` counts it as one that packets leave by.
+    fn device(&mut self, name: &str, uses: u32) {
+        match self.devices.iter_mut().find(|(known, _)| known == name) {
+            _ if name == "lo" => {}
+            Some((_, count)) => *count += uses,
+            None => self.devices.push((name.to_owned(), uses)),
         }
     }
 
@@ -210,6 +225,26 @@ impl Infer<'_> {
         }
     }
 
+    /// IPVS looks at packets for the node only, so the address of a virtual server is one of it.
+    fn virtual_server(&mut self, dst: IpAddr) {
+        let is_served = self
+            .netns
+            .ipvs
+            .services()
+            .any(|(key, _)| matches!(key, ServiceKey::Address { addr, .. } if *addr == dst));
+        if !is_served || self.facts.names_addresses() || self.netns.inet.is_own(dst) {
+            return;
+        }
+        let dev = self.netns.inet.find_device("kube-ipvs0").unwrap_or(LOOPBACK);
+        let len = if dst.is_ipv4() { 32 } else { 128 };
+        self.add_address(
+            dev,
+            dst,
+            len,
+            "IPVS has a virtual server there, and looks at packets for the node only",
+        );
+    }
+
     /// The device the packet arrives on.
     fn in_device(&mut self, spec: &mut PacketSpec, src: IpAddr) {
         if !spec.input.is_empty() {
@@ -255,11 +290,11 @@ impl Infer<'_> {
 
     /// The addresses of the device the packet arrives on: the sender's link, and the destination if it is the
     /// node's own.
-    fn link(&mut self, dev: DevId, src: IpAddr, dst: IpAddr) {
+    fn link(&mut self, dev: DevId, spec: &PacketSpec, src: IpAddr, dst: IpAddr) {
         if self.facts.names_addresses() {
             return;
         }
-        let own = self.own_reason(src, dst);
+        let own = self.own_reason(src, dst, spec.dport);
         if let Some(reason) = &own {
             self.add_address(dev, dst, subnet_len(dst), reason);
         }
@@ -277,7 +312,7 @@ impl Infer<'_> {
     }
 
     /// Why the destination would be an address of the node; none when it would not.
-    fn own_reason(&self, src: IpAddr, dst: IpAddr) -> Option<String> {
+    fn own_reason(&self, src: IpAddr, dst: IpAddr, dport: Option<u16>) -> Option<String> {
         let inet = &self.netns.inet;
         if inet.is_own(dst) || dst.is_multicast() || dst.is_loopback() || dst.is_unspecified() {
             return None;
@@ -287,6 +322,11 @@ impl Infer<'_> {
         }
         if self.hints.virtual_hosts.contains(&dst) {
             return None;
+        }
+        if let Some(port) = dport
+            && self.hints.local_ports.iter().any(|(low, high)| (*low..=*high).contains(&port))
+        {
+            return Some(format!("rules take port {port} of the node's own addresses"));
         }
         if inet.devices.iter().any(|d| d.addresses.iter().any(|a| a.covers(dst))) {
             return None;
@@ -380,14 +420,25 @@ impl Infer<'_> {
             Family::V6 => ("net.ipv6.conf.all.forwarding", ""),
         };
         let own = self.netns.inet.is_own(dst);
-        if self.facts.names_sysctl(&[name, alias]) || (own && !self.hints.forwards) {
+        let balances = self.netns.ipvs.services().next().is_some();
+        if self.facts.names_sysctl(&[name, alias]) || (own && !self.hints.forwards && !balances) {
             return;
         }
         let _ = self.netns.set_sysctl(name, "1");
-        let why = if own { "rules are about forwarding" } else { "the packet is not for the node itself" };
+        let why = match (own, self.hints.forwards) {
+            (false, _) => "the packet is not for the node itself",
+            (true, true) => "rules are about forwarding",
+            (true, false) => "IPVS sends packets on to its servers",
+        };
         let sentence = format!("{name} is 1: {why}.");
         self.assume(AssumptionKind::Sysctl, format!("{name}=1"), sentence);
     }
+}
+
+/// An address that one host may have.
+fn is_usable(addr: IpAddr) -> bool {
+    let is_broadcast = addr == IpAddr::V4(Ipv4Addr::BROADCAST);
+    !addr.is_loopback() && !addr.is_multicast() && !addr.is_unspecified() && !is_broadcast
 }
 
 fn same_family(route: &Route, family: Family) -> bool {

@@ -9,6 +9,7 @@ use super::report::{flag_letters, proto_name};
 use super::setup;
 use crate::base::{Draws, Instant, KernelVersion};
 use crate::ebpf::Ebpf;
+use crate::netfilter::nft;
 use crate::netns::{Netns, Ran};
 use crate::packet::wire::is_icmp_error;
 use crate::packet::{L4, Packet, TcpFlags};
@@ -75,10 +76,20 @@ impl Session {
 
     /// Loads a text of `nft -f` beside what is loaded, and starts over.
     pub fn load_nft(&mut self, text: &str) -> Result<(), Diag> {
+        self.load_nft_without(text, |_| false)
+    }
+
+    /// The same without the tables that are to be left out.
+    pub fn load_nft_without(
+        &mut self,
+        text: &str,
+        mut is_left_out: impl FnMut(&nft::Table) -> bool,
+    ) -> Result<(), Diag> {
         let mut ruleset = self.loaded.nft().clone();
         let options = crate::text::nft::ListOptions::default();
         crate::text::nft::run(&mut ruleset, text, self.loaded.now, options)
             .map_err(|refusal| refusal.diag)?;
+        ruleset.tables.retain(|table| !is_left_out(table));
         self.loaded.set_nft(ruleset);
         self.loaded.hold_ports(true);
         self.netns = self.loaded.clone();

@@ -6,7 +6,7 @@ use super::build::{read_address, read_route, set_sysctl};
 use super::case::RouteSpec;
 use super::{ReplayError, show};
 use crate::ipvs::dest::TunnelChecksum;
-use crate::ipvs::{Encapsulation, Forward};
+use crate::ipvs::{Encapsulation, Forward, Ipvs};
 use crate::netfilter::{Flavour, TableName};
 use crate::netns::{DeviceKind, Netns};
 use crate::packet::Family;
@@ -55,7 +55,15 @@ fn ipvsadm(netns: &mut Netns, args: &[&str], stdin: &str) -> Result<(), String> 
     if ran.exit_code != 0 || !ran.stderr.is_empty() {
         return Err(ran.stderr.trim_end().to_owned());
     }
-    let gue = |d: &crate::ipvs::Dest| {
+    match has_unknown_tunnel(&netns.ipvs) {
+        true => Err("IPVS tunnels of type gue, and gre with checksums, are not emulated".to_owned()),
+        false => Ok(()),
+    }
+}
+
+/// Whether a server is reached by a tunnel that is not emulated.
+pub(super) fn has_unknown_tunnel(ipvs: &Ipvs) -> bool {
+    let is_unknown = |d: &crate::ipvs::Dest| {
         d.forward == Forward::Tunnel
             && match d.encapsulation {
                 Encapsulation::Ipip => false,
@@ -63,10 +71,7 @@ fn ipvsadm(netns: &mut Netns, args: &[&str], stdin: &str) -> Result<(), String> 
                 Encapsulation::Gre { checksum } => checksum != TunnelChecksum::None,
             }
     };
-    match netns.ipvs.services().any(|(_, service)| netns.ipvs.dests(service).any(gue)) {
-        true => Err("IPVS tunnels of type gue, and gre with checksums, are not emulated".to_owned()),
-        false => Ok(()),
-    }
+    ipvs.services().any(|(_, service)| ipvs.dests(service).any(is_unknown))
 }
 
 /// `ipset restore` with `stdin`, or one command of `ipset`; what it prints.

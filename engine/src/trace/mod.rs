@@ -64,6 +64,8 @@ pub struct Check {
     pub have: String,
     /// The rule's value, with `!` when negated.
     pub want: String,
+    /// The element of a set or map that holds the packet's value, where one was looked up and found.
+    pub found: Option<String>,
     pub pass: bool,
 }
 
@@ -92,7 +94,7 @@ impl Why {
         want: impl FnOnce() -> String,
     ) -> bool {
         if self.on {
-            self.checks.push(Check { field: field.into(), have: have(), want: want(), pass });
+            self.checks.push(Check { field: field.into(), have: have(), want: want(), found: None, pass });
         }
         pass
     }

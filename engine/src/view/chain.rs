@@ -30,7 +30,7 @@ pub enum RuleFate {
 /// One match of a rule against the packet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckView {
-    /// The match as written: `-d 10.96.0.1/32`, `--ctstate RELATED,ESTABLISHED`.
+    /// The match as written: `-d 10.96.0.1/32`, `--ctstate RELATED,ESTABLISHED`, `ip daddr @blocked`.
     pub text: String,
     /// What is compared: `destination`, `connection state`.
     pub field: String,
@@ -38,6 +38,8 @@ pub struct CheckView {
     pub have: String,
     /// The wanted value.
     pub want: String,
+    /// The element of a set or map that holds the packet's value, with what it maps to; empty where none was found.
+    pub found: String,
     /// `None` when it was not asked (an earlier match said no) or is not emulated.
     pub pass: Option<bool>,
     /// The name to show as *not emulated: NAME*.
@@ -51,8 +53,12 @@ pub struct RuleRow {
     pub number: u32,
     /// The rule's tests in the tool's words; empty when it has none.
     pub text: String,
-    /// What it does when they pass: `-j ACCEPT`; empty when it only counts.
+    /// What it does when they pass: `-j ACCEPT`, `counter accept`; empty when it only counts.
     pub target: String,
+    /// The comment of an nftables rule; iptables has it among the tests.
+    pub comment: String,
+    /// Whether it counts: a rule of nftables does so only where it says `counter`.
+    pub counts: bool,
     /// Counters at the time of asking.
     pub packets: u64,
     pub bytes: u64,

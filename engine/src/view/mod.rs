@@ -22,6 +22,6 @@ pub use packet::{ChangeView, EntryChangeView, EntryView, Field, PacketView};
 pub use problem::{ProblemView, Severity, problem_view, problem_views};
 pub use ruleset::{ChainView, NotEmulatedView, RulesetView, TableView, ruleset_view};
 pub use trace::{
-    EmittedView, Outcome, Place, PossibilityView, StationView, StepKind, StepView, StopState, StopView,
-    TraceView, UncertainView, VerdictView, VisitView,
+    CandidateView, EmittedView, Outcome, Place, PossibilityView, StationView, StepKind, StepView, StopState,
+    StopView, TraceView, UncertainView, VerdictView, VisitView,
 };

@@ -87,7 +87,12 @@ fn excerpt(line: &str, column: usize) -> (String, usize) {
     let from = from.min(near.len());
     let to = (from + EXCERPT_MAX).min(near.len());
     let mut text = if from > 0 { "…".to_owned() } else { String::new() };
-    text.extend(near[from..to].iter().map(|c| if c.is_control() { '\u{fffd}' } else { *c }));
+    text.extend(near[from..to].iter().map(|c| match c {
+        // Listings of nft are set with tabs; a mark below has to fall in the same place everywhere.
+        '\t' => ' ',
+        c if c.is_control() => '\u{fffd}',
+        c => *c,
+    }));
     (text, column - from + usize::from(from > 0))
 }
 

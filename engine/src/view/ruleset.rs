@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::problem::{ProblemView, problem_views};
-use super::story::not_emulated;
-use crate::netfilter::Verdict;
+use super::story::{nft_not_emulated, not_emulated};
 use crate::netfilter::table::Chain;
+use crate::netfilter::{Verdict, nft};
+use crate::netns::Netns;
 use crate::packet::Family;
+use crate::replay::infer::nft_devices;
 use crate::text::diag::Diag;
 use crate::text::xt::Ruleset;
 
@@ -14,7 +16,7 @@ use crate::text::xt::Ruleset;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainView {
     pub name: String,
-    /// `ACCEPT` or `DROP` for a chain on a hook; empty for a user chain.
+    /// `ACCEPT` or `DROP`, in small letters for nftables, for a chain on a hook; empty for a user chain.
     pub policy: String,
     pub rules: u32,
 }
@@ -40,12 +42,17 @@ pub struct NotEmulatedView {
     pub first_line: u32,
 }
 
-/// What a paste turned out to be.
+/// What a paste turned out to be: the tables of iptables and nftables, virtual servers, sets.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RulesetView {
-    /// `IPv4` or `IPv6`.
-    pub family: String,
+    /// What there is: `IPv4` or `IPv6` for rules of iptables, `nftables`, `IPVS`.
+    pub kinds: Vec<String>,
     pub tables: Vec<TableView>,
+    /// Named sets and maps, those of ipset among them.
+    pub sets: u32,
+    /// Services of IPVS, and the servers behind them.
+    pub virtual_servers: u32,
+    pub real_servers: u32,
     /// Rules in all tables.
     pub rules: u32,
     /// Lines of the text.
@@ -62,12 +69,84 @@ pub struct RulesetView {
 impl RulesetView {
     /// True when nothing in the text can be traced through.
     pub fn is_unusable(&self) -> bool {
-        self.tables.is_empty()
+        self.tables.is_empty() && self.virtual_servers == 0
+    }
+
+    /// Adds what was loaded into `netns` beside iptables.
+    pub fn add_node(&mut self, netns: &Netns) {
+        self.sets += netns.shared.sets.names().len() as u32;
+        let ruleset = netns.nft();
+        if !ruleset.tables.is_empty() {
+            self.kinds.push("nftables".to_owned());
+        }
+        for table in &ruleset.tables {
+            self.add_table(table, &ruleset.state);
+        }
+        for name in nft_devices(ruleset) {
+            if self.devices.len() < DEVICES_MAX && !self.devices.contains(&name) {
+                self.devices.push(name);
+            }
+        }
+        let ipvs = &netns.ipvs;
+        self.virtual_servers = ipvs.services().count() as u32;
+        self.real_servers = ipvs.services().map(|(_, service)| service.dests.len() as u32).sum();
+        if self.virtual_servers > 0 {
+            self.kinds.push("IPVS".to_owned());
+        }
+    }
+
+    fn add_table(&mut self, table: &nft::Table, state: &nft::NftState) {
+        let name = format!("{} {}", table.family.name(), table.name);
+        let shown = || table.chains.values().filter(|chain| !chain.anonymous);
+        self.sets += table.sets.len() as u32;
+        self.rules += table.chains.values().map(|chain| chain.rules.len() as u32).sum::<u32>();
+        self.tables.push(TableView {
+            name: name.clone(),
+            chains: shown().take(CHAINS_MAX).map(nft_chain_view).collect(),
+            chain_count: shown().count() as u32,
+        });
+        if !table.family.is_emulated() {
+            // Whole tables: their rules are not looked into.
+            let rules = table.chains.values().map(|chain| chain.rules.len() as u32).sum();
+            let first_line = table.chains.values().map(|chain| chain.line).min().unwrap_or_default();
+            self.not_emulated.push(NotEmulatedView { name: format!("table {name}"), rules, first_line });
+            return;
+        }
+        for chain in table.chains.values() {
+            if let Some(hook @ (nft::NftHook::Ingress | nft::NftHook::Egress)) =
+                chain.base.as_ref().map(|base| base.hook)
+            {
+                let (name, rules) = (format!("hook {}", hook.name()), chain.rules.len() as u32);
+                self.not_emulated.push(NotEmulatedView { name, rules, first_line: chain.line });
+                continue;
+            }
+            for rule in &chain.rules {
+                for name in nft_not_emulated(table, rule, state) {
+                    note(&mut self.not_emulated, name, rule.line);
+                }
+            }
+        }
     }
 }
 
-/// The outline of a ruleset that was read from `text`.
-pub fn ruleset_view(ruleset: &Ruleset, diags: &[Diag], text: &str) -> RulesetView {
+/// Counts a part that is not emulated.
+fn note(parts: &mut Vec<NotEmulatedView>, name: String, line: u32) {
+    match parts.iter_mut().find(|part| part.name == name) {
+        Some(part) => part.rules += 1,
+        None => parts.push(NotEmulatedView { name, rules: 1, first_line: line }),
+    }
+}
+
+/// The outline of iptables' part of a ruleset, if it has one, with the messages about the whole `text`.
+pub fn ruleset_view(ruleset: Option<&Ruleset>, diags: &[Diag], text: &str) -> RulesetView {
+    let mut view = RulesetView {
+        lines: text.lines().count() as u32,
+        bytes: text.len() as u64,
+        problems: problem_views(&diags[..diags.len().min(PROBLEMS_MAX)], text),
+        problems_left_out: diags.len().saturating_sub(PROBLEMS_MAX) as u32,
+        ..RulesetView::default()
+    };
+    let Some(ruleset) = ruleset else { return view };
     let tables = ruleset.tables.iter().map(|table| TableView {
         name: table.name.name().to_owned(),
         chains: table.chains.iter().take(CHAINS_MAX).map(chain_view).collect(),
@@ -77,10 +156,7 @@ pub fn ruleset_view(ruleset: &Ruleset, diags: &[Diag], text: &str) -> RulesetVie
     let mut devices: Vec<String> = Vec::new();
     for rule in ruleset.tables.iter().flat_map(|table| &table.chains).flat_map(|chain| &chain.rules) {
         for name in not_emulated(rule) {
-            match parts.iter_mut().find(|part| part.name == name) {
-                Some(part) => part.rules += 1,
-                None => parts.push(NotEmulatedView { name, rules: 1, first_line: rule.line }),
-            }
+            note(&mut parts, name, rule.line);
         }
         for test in [&rule.head.in_dev, &rule.head.out_dev].into_iter().flatten() {
             let name = &test.value.name;
@@ -92,21 +168,18 @@ pub fn ruleset_view(ruleset: &Ruleset, diags: &[Diag], text: &str) -> RulesetVie
             }
         }
     }
-    RulesetView {
-        family: match ruleset.family {
-            Family::V4 => "IPv4",
-            Family::V6 => "IPv6",
-        }
-        .to_owned(),
-        tables: tables.collect(),
-        rules: ruleset.rule_count() as u32,
-        lines: text.lines().count() as u32,
-        bytes: text.len() as u64,
-        problems: problem_views(&diags[..diags.len().min(PROBLEMS_MAX)], text),
-        problems_left_out: diags.len().saturating_sub(PROBLEMS_MAX) as u32,
-        not_emulated: parts,
-        devices,
+    let family = match ruleset.family {
+        Family::V4 => "IPv4",
+        Family::V6 => "IPv6",
+    };
+    if !ruleset.tables.is_empty() {
+        view.kinds.push(family.to_owned());
     }
+    view.tables = tables.collect();
+    view.rules = ruleset.rule_count() as u32;
+    view.not_emulated = parts;
+    view.devices = devices;
+    view
 }
 
 /// Chains listed for a table.
@@ -122,6 +195,14 @@ fn chain_view(chain: &Chain) -> ChainView {
     let policy = chain.base.as_ref().map_or("", |base| match base.policy {
         Verdict::Accept => "ACCEPT",
         Verdict::Drop(_) | Verdict::Reject(_) | Verdict::Queue | Verdict::Stolen => "DROP",
+    });
+    ChainView { name: chain.name.to_string(), policy: policy.to_owned(), rules: chain.rules.len() as u32 }
+}
+
+fn nft_chain_view(chain: &nft::Chain) -> ChainView {
+    let policy = chain.base.as_ref().map_or("", |base| match base.policy {
+        nft::Policy::Accept => "accept",
+        nft::Policy::Drop => "drop",
     });
     ChainView { name: chain.name.to_string(), policy: policy.to_owned(), rules: chain.rules.len() as u32 }
 }

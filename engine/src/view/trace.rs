@@ -151,6 +151,21 @@ pub struct StepView {
     /// Fields this step changed.
     pub changes: Vec<ChangeView>,
     pub entry: Option<EntryChangeView>,
+    /// Where IPVS asked a scheduler: the servers as it saw them, in the order of the kernel's list.
+    pub candidates: Vec<CandidateView>,
+}
+
+/// A server that an IPVS scheduler could choose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CandidateView {
+    pub server: String,
+    pub weight: u32,
+    /// Connections before this one.
+    pub active: u32,
+    pub inactive: u32,
+    /// What it was judged by, or why it was passed over; empty when the scheduler did not look at it.
+    pub score: String,
+    pub chosen: bool,
 }
 
 /// How a packet's way ended.

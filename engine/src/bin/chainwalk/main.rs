@@ -11,7 +11,8 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use chainwalk_engine::netfilter::Flavour;
-use chainwalk_engine::replay::{self, FactInput, Facts, Session, line, render};
+use chainwalk_engine::netns::Netns;
+use chainwalk_engine::replay::{self, FactInput, Facts, Paste, Session, line, render};
 use chainwalk_engine::text::diag::{Diag, Severity};
 use chainwalk_engine::text::xt::{self, ParseOptions};
 use chainwalk_engine::trace::Level;
@@ -39,7 +40,8 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct TraceArgs {
-    /// Output of iptables-save or ip6tables-save; may be given several times, `-` reads standard input.
+    /// Output of iptables-save, nft list ruleset, ipset save or ipvsadm -Sn, also one behind the other, or commands of
+    /// nft; may be given several times, `-` reads standard input.
     #[arg(long, required = true, value_name = "FILE")]
     rules: Vec<PathBuf>,
     /// The packet: `tcp 10.1.0.2:40000 > 10.96.0.1:80 in eth0`, then words such as `flags SA`, `len 100`,
@@ -148,13 +150,6 @@ fn replay_case(args: &ReplayArgs) -> Result<String, String> {
     text.map(|text| text + "\n").map_err(|error| format!("{name}: {error}"))
 }
 
-/// Whether a text is nftables': its first word begins a table, a command or a definition.
-fn is_nft(text: &str) -> bool {
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
-    let word = first.and_then(|line| line.split_whitespace().next()).unwrap_or_default();
-    matches!(word, "table" | "add" | "create" | "flush" | "define" | "insert" | "delete" | "destroy")
-}
-
 /// Messages about a text go to standard error with the name of the text.
 fn report(name: &str, diags: &[Diag]) {
     let mut err = std::io::stderr().lock();
@@ -173,21 +168,29 @@ fn trace(args: &TraceArgs) -> Result<String, String> {
         FlavourArg::Legacy => Flavour::Legacy,
         FlavourArg::Nft => Flavour::Nft,
     };
+    let kernel = args.kernel.parse().map_err(|message| format!("--kernel: {message}"))?;
+    let mut netns = Netns::new(kernel, args.seed);
+    let texts: Vec<(String, String)> = args
+        .rules
+        .iter()
+        .map(|path| Ok((path.display().to_string(), read(path)?)))
+        .collect::<Result<_, String>>()?;
     let mut rulesets = Vec::new();
-    let mut nft_texts = Vec::new();
-    for path in &args.rules {
-        let text = read(path)?;
-        if is_nft(&text) {
-            nft_texts.push((path.display().to_string(), text));
-            continue;
+    let mut pastes = Vec::new();
+    for (name, text) in &texts {
+        let paste = Paste::split(text);
+        report(name, paste.notes());
+        paste.load_before(&mut netns).map_err(|diag| format!("{name}: {diag}"))?;
+        if let Some(rules) = paste.iptables() {
+            let options = ParseOptions { flavour: Some(flavour), ..ParseOptions::default() };
+            let (ruleset, diags) = xt::parse(rules, &options);
+            report(name, &diags);
+            if ruleset.tables.is_empty() {
+                return Err(format!("{name}: no table was read"));
+            }
+            rulesets.push(ruleset);
         }
-        let options = ParseOptions { flavour: Some(flavour), ..ParseOptions::default() };
-        let (ruleset, diags) = xt::parse(&text, &options);
-        report(&path.display().to_string(), &diags);
-        if ruleset.tables.is_empty() {
-            return Err(format!("{}: no table was read", path.display()));
-        }
-        rulesets.push(ruleset);
+        pastes.push((name, paste));
     }
     let facts = Facts {
         ip_addr: args.ip_addr.as_deref().map(read).transpose()?.unwrap_or_default(),
@@ -196,11 +199,11 @@ fn trace(args: &TraceArgs) -> Result<String, String> {
         routes: args.route.clone(),
         sysctls: args.sysctl.clone(),
     };
-    let kernel = args.kernel.parse().map_err(|message| format!("--kernel: {message}"))?;
     let level = if args.all { Level::Full } else { Level::Matched };
-    let mut session = Session::new(rulesets, kernel, args.seed);
-    for (name, text) in &nft_texts {
-        session.load_nft(text).map_err(|diag| format!("{name}: {diag}"))?;
+    let mut session = Session::on(netns, rulesets);
+    for (name, paste) in &pastes {
+        let notes = paste.load_nft(&mut session).map_err(|diag| format!("{name}: {diag}"))?;
+        report(name, &notes);
     }
     let notes = session.start(spec, &facts, level).map_err(|message| format!("--packet: {message}"))?;
     let mut refused = None;

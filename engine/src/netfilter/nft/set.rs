@@ -114,9 +114,19 @@ impl Elements {
 
     /// As [`Self::find`]; without `intervals` every key is a single value, and none needs to be searched for.
     pub fn find_in(&self, values: &[u128], now: Instant, intervals: bool) -> Option<&Element> {
+        self.entry_in(values, now, intervals).map(|(_, element)| element)
+    }
+
+    /// As [`Self::find_in`], with the element's key; the catch-all has none.
+    pub fn entry_in(
+        &self,
+        values: &[u128],
+        now: Instant,
+        intervals: bool,
+    ) -> Option<(Option<&Key>, &Element)> {
         match self.place(values, now, intervals) {
-            Some(key) => self.by_key.get(&key),
-            None => self.catch_all.as_ref().filter(|e| is_alive(e, now)),
+            Some(key) => self.by_key.get_key_value(&key).map(|(key, element)| (Some(key), element)),
+            None => self.catch_all.as_ref().filter(|e| is_alive(e, now)).map(|element| (None, element)),
         }
     }
 

@@ -20,7 +20,7 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 
-pub use print::{ListOptions, list_ruleset, rule_text};
+pub use print::{ListOptions, list_ruleset, rule_halves, rule_text, statements_text};
 
 use crate::base::Instant;
 use crate::base::limits::RULESET_BYTES_MAX;

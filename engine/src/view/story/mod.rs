@@ -14,8 +14,8 @@ mod walk;
 
 pub use entry::entry_view;
 pub use packet::packet_view;
-pub(crate) use rows::not_emulated;
-pub use rows::{chain_rows, visit_rows};
+pub use rows::{ChainAt, Rules, chain_rows, find_chain, visit_rows};
+pub(crate) use rows::{nft_not_emulated, not_emulated};
 pub use sent::{node_view, sent_view};
 
 use super::packet::EntryView;

@@ -1,6 +1,6 @@
 //! The sentences of steps and verdicts.
 
-use crate::trace::{Change, Disposition, DropReason};
+use crate::trace::{Candidate, Change, Disposition, DropReason};
 use crate::view::packet::{Field, PacketView};
 use crate::view::trace::{EmittedView, Outcome, StopState, StopView};
 
@@ -51,6 +51,9 @@ pub(super) fn matched(number: u32, chain: &str, verdict: &str, uncertain: bool) 
     let does = match verdict {
         "ACCEPT" => "accept: the table lets the packet on".to_owned(),
         "accept" => "accept: the base chain lets the packet on".to_owned(),
+        "reject" => "reject: the sender is told".to_owned(),
+        "dnat" | "redirect" => format!("{verdict}: the connection gets another destination"),
+        "snat" | "masquerade" => format!("{verdict}: the connection gets another source"),
         "DROP" | "drop" => "drop".to_owned(),
         "RETURN" | "return" => "return to the calling chain".to_owned(),
         "continue" => "no target, count and go on".to_owned(),
@@ -66,6 +69,17 @@ pub(super) fn matched(number: u32, chain: &str, verdict: &str, uncertain: bool) 
     } else {
         format!("Rule {number} of {chain} matches: {does}.")
     }
+}
+
+/// Which server a scheduler of IPVS chose, and why.
+pub(super) fn scheduled(scheduler: &str, candidates: &[Candidate], because: &str) -> String {
+    let plural = if candidates.len() == 1 { "" } else { "s" };
+    let chosen = candidates.iter().find(|candidate| candidate.chosen);
+    let chosen = chosen.map_or_else(|| "none".to_owned(), |candidate| candidate.server.to_string());
+    format!(
+        "IPVS: of {} server{plural} the scheduler {scheduler} chooses {chosen}: {because}.",
+        candidates.len()
+    )
 }
 
 /// A rule that a part which is not emulated decides: this way goes on as if the part said no.

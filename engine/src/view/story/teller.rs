@@ -2,17 +2,18 @@
 
 use super::entry::entry_view;
 use super::packet::{line, packet_view};
-use super::rows::{is_open, not_emulated};
+use super::rows::{NOT_EMULATED, is_open, not_emulated};
 use super::walk::{Heard, Walk};
 use super::{Told, sentence};
 use crate::base::Hook;
 use crate::netfilter::{Table, nft};
 use crate::packet::Packet;
-use crate::trace::{Candidate, Change, Disposition, Trace, TraceKind};
+use crate::trace::{Candidate, Change, Check, Disposition, Trace, TraceKind};
 use crate::view::chain::RuleRef;
 use crate::view::packet::{ChangeView, EntryChangeView, EntryView, Field, PacketView};
 use crate::view::trace::{
-    Place, StationView, StepKind, StepView, StopState, StopView, TraceView, VerdictView, VisitView,
+    CandidateView, Place, StationView, StepKind, StepView, StopState, StopView, TraceView, VerdictView,
+    VisitView,
 };
 
 /// A packet on its way: the traced one, or one that the node made because of it.
@@ -23,6 +24,13 @@ struct Lane {
     entry: Option<EntryView>,
     /// The packet has passed PREROUTING and not yet another hook: a route is a station of its own.
     routes_at_station: bool,
+}
+
+/// A part of a rule that is not emulated.
+struct OpenPart {
+    name: String,
+    /// It does something, where others ask.
+    is_target: bool,
 }
 
 pub(super) struct Teller<'a> {
@@ -102,9 +110,12 @@ impl<'a> Teller<'a> {
             TraceKind::Chain { table, chain, .. } => self.chain(*table, *chain),
             TraceKind::Rule { rule, matched, checks, verdict } => {
                 let Heard::Rule { visit } = heard else { return };
-                match self.not_emulated(*rule, is_open(checks)) {
-                    Some(name) => self.open_rule(visit, rule.index + 1, *matched, &name),
-                    None => self.rule(visit, rule.index + 1, *matched, verdict),
+                match self.open_part(*rule, *matched, checks) {
+                    Some(part) => self.open_rule(visit, rule.index + 1, *matched, &part),
+                    None => {
+                        let verdict = self.mapping(*rule).map_or(verdict.as_str(), |kind| kind.name());
+                        self.rule(visit, rule.index + 1, *matched, verdict);
+                    }
                 }
             }
             TraceKind::ChainEnd { .. } => self.chain_end("returned at its end", None),
@@ -121,12 +132,12 @@ impl<'a> Teller<'a> {
                 self.step(StepKind::Note, format!("IPVS: {summary}{about}."));
             }
             TraceKind::Schedule { scheduler, candidates, because } => {
-                let seen: Vec<String> = candidates.iter().map(Candidate::line).collect();
                 self.summarise(because);
-                self.step(
-                    StepKind::Note,
-                    format!("IPVS asks its scheduler {scheduler}: {because}. {}.", seen.join("; ")),
-                );
+                let text = sentence::scheduled(scheduler, candidates, because);
+                self.step(StepKind::Note, text);
+                if let Some(step) = self.view.steps.last_mut() {
+                    step.candidates = candidates.iter().map(candidate).collect();
+                }
             }
             TraceKind::Route { summary } => self.route(at, summary),
             TraceKind::Note { text } => self.step(StepKind::Note, format!("{}.", sentence::capital(text))),
@@ -191,6 +202,7 @@ impl<'a> Teller<'a> {
             packet: self.view.packets.len() as u32 - 1,
             changes,
             entry,
+            candidates: Vec::new(),
         });
     }
 
@@ -246,8 +258,9 @@ impl<'a> Teller<'a> {
     }
 
     fn function(&mut self, name: &str, priority: i32) {
-        // `iptables nat`, `conntrack confirm`: the last word says it.
-        let title = name.rsplit_once(' ').map_or(name, |(_, last)| last);
+        // `iptables nat`, `nft inet filter`, `conntrack confirm`: the first word says nothing new.
+        let known = ["iptables ", "nft ", "conntrack "];
+        let title = known.iter().find_map(|tool| name.strip_prefix(tool)).unwrap_or(name);
         let Some(lane) = self.lanes.last() else { return };
         if let Some(station) = self.view.stations.get_mut(lane.station) {
             station.stops.push(StopView {
@@ -303,24 +316,48 @@ impl<'a> Teller<'a> {
 
     /// The part of a rule that is not emulated and that the packet came to: a match that left the rule open, or
     /// the target of a rule that matched.
-    fn not_emulated(&self, place: crate::trace::RuleRef, is_open: bool) -> Option<String> {
+    fn open_part(
+        &self,
+        place: crate::trace::RuleRef,
+        matched: Option<bool>,
+        checks: &[Check],
+    ) -> Option<OpenPart> {
+        if self.nft_rule(place).is_some() {
+            // Of a statement that does something, this way goes on behind it: the rule did not fail.
+            let open = checks.iter().find(|check| check.field == NOT_EMULATED)?;
+            return Some(OpenPart { name: open.want.clone(), is_target: matched != Some(false) });
+        }
         let chain = self.tables.get(usize::from(place.table))?.chains.get(place.chain as usize)?;
         let names = not_emulated(chain.rules.get(place.index as usize)?);
-        let wanted = if is_open { "-m" } else { "-j" };
-        names.into_iter().find(|name| name.starts_with(wanted))
+        let wanted = if is_open(checks) { "-m" } else { "-j" };
+        let name = names.into_iter().find(|name| name.starts_with(wanted))?;
+        Some(OpenPart { is_target: name.starts_with("-j"), name })
+    }
+
+    fn nft_rule(&self, place: crate::trace::RuleRef) -> Option<&nft::Rule> {
+        let at = place.table.checked_sub(nft::eval::TABLE_BASE)?;
+        let (_, chain) = self.nft.tables.get(usize::from(at))?.chains.get_index(place.chain as usize)?;
+        chain.rules.get(place.index as usize)
+    }
+
+    /// The mapping that a rule of nftables makes: its verdict says only that the packet goes on.
+    fn mapping(&self, place: crate::trace::RuleRef) -> Option<nft::NatKind> {
+        self.nft_rule(place)?.statements.iter().find_map(|statement| match statement {
+            nft::Statement::Nat(nat) => Some(nat.kind),
+            _ => None,
+        })
     }
 
     /// A rule that a part which is not emulated decides.
-    fn open_rule(&mut self, visit: usize, number: u32, matched: Option<bool>, name: &str) {
+    fn open_rule(&mut self, visit: usize, number: u32, matched: Option<bool>, part: &OpenPart) {
         let Some(view) = self.view.visits.get_mut(visit) else { return };
         view.walked += 1;
-        let is_target = name.starts_with("-j");
         // A target that is not emulated is met only by a packet that the rule matched.
-        if is_target && matched == Some(false) {
+        if part.is_target && matched == Some(false) {
             return;
         }
         let place = RuleRef { table: view.table.clone(), chain: view.chain.clone(), number };
-        let text = sentence::open(number, &place.chain, name, is_target);
+        let text = sentence::open(number, &place.chain, &part.name, part.is_target);
         self.step_with(StepKind::Rule, text, Some(place), Vec::new(), None);
     }
 
@@ -511,6 +548,17 @@ fn without_device(line: &str) -> &str {
 
 fn capital_detail(detail: &str) -> String {
     format!("{}.", sentence::capital(detail))
+}
+
+fn candidate(seen: &Candidate) -> CandidateView {
+    CandidateView {
+        server: seen.server.to_string(),
+        weight: seen.weight,
+        active: seen.active,
+        inactive: seen.inactive,
+        score: seen.score.clone().unwrap_or_default(),
+        chosen: seen.chosen,
+    }
 }
 
 /// Whether the packet's source is where replies of the entry come from.

@@ -1,8 +1,9 @@
 //! Packets through real rulesets, as a reader sees them.
 
+mod nft;
+
 use super::*;
 use crate::base::KernelVersion;
-use crate::netfilter::TableState;
 use crate::replay::{Facts, Session, line};
 use crate::text::xt::{ParseOptions, parse};
 use crate::trace::Level;
@@ -169,10 +170,11 @@ fn every_step_and_index_holds_together() {
 fn rows_show_what_each_rule_looked_at() {
     let session = session(SERVICE, PACKET);
     let trace = &session.sent()[0].ran.trace;
-    let tables: Vec<(&Table, &TableState)> =
+    let tables: Vec<_> =
         session.netns().tables().iter().map(|loaded| (&*loaded.table, &loaded.state)).collect();
+    let rules = Rules { tables: &tables, nft: session.netns().nft() };
     let index = VisitIndex::of(trace);
-    let window = visit_rows(trace, &index, &tables, 0, 0, 10);
+    let window = visit_rows(trace, &index, rules, 0, 0, 10);
     assert_eq!(window.total, 2);
     let fates: Vec<_> = window.rows.iter().map(|row| row.fate).collect();
     assert_eq!(fates, [RuleFate::Passed, RuleFate::Matched]);
@@ -181,15 +183,15 @@ fn rows_show_what_each_rule_looked_at() {
     assert_eq!((check.have.as_str(), check.pass), ("10.96.0.1", Some(false)));
     assert_eq!(window.rows[1].target, "-j SVC");
     // A window in the middle holds the same rows.
-    let second = visit_rows(trace, &index, &tables, 0, 1, 1);
+    let second = visit_rows(trace, &index, rules, 0, 1, 1);
     assert_eq!(second.rows, window.rows[1..]);
     // A protocol is shown by name.
-    let service = visit_rows(trace, &index, &tables, 1, 0, 10);
+    let service = visit_rows(trace, &index, rules, 1, 0, 10);
     assert_eq!(
         (service.rows[0].checks[0].have.as_str(), service.rows[0].checks[0].want.as_str()),
         ("tcp", "udp")
     );
-    assert_eq!(visit_rows(trace, &index, &tables, 99, 0, 10), Default::default());
+    assert_eq!(visit_rows(trace, &index, rules, 99, 0, 10), Default::default());
 }
 
 #[test]
@@ -218,10 +220,11 @@ COMMIT
     assert_eq!(ways, [Outcome::Dropped, Outcome::Forwarded]);
     let step = view.steps.iter().find(|step| step.kind == StepKind::Rule).unwrap();
     assert!(step.sentence.contains("not emulated: -m bpf"), "{}", step.sentence);
-    let tables: Vec<(&Table, &TableState)> =
+    let tables: Vec<_> =
         session.netns().tables().iter().map(|loaded| (&*loaded.table, &loaded.state)).collect();
+    let rules = Rules { tables: &tables, nft: session.netns().nft() };
     let trace = &session.sent()[0].ran.trace;
-    let row = &visit_rows(trace, &VisitIndex::of(trace), &tables, 0, 0, 1).rows[0];
+    let row = &visit_rows(trace, &VisitIndex::of(trace), rules, 0, 0, 1).rows[0];
     assert_eq!(
         (row.fate, row.not_emulated.as_slice()),
         (RuleFate::Uncertain, ["-m bpf".to_owned()].as_slice())

@@ -26,8 +26,12 @@ impl<'a> Walk<'a, '_, '_> {
                 return Err(stop);
             }
         };
+        let mut element = None;
         let pass = match right {
-            Expr::Set(set) => self.find_for(set, &have, op == MatchOp::Ne, skb)? != (op == MatchOp::Ne),
+            Expr::Set(set) => {
+                element = self.find_for(set, &have, op == MatchOp::Ne, skb)?;
+                element.is_some() != (op == MatchOp::Ne)
+            }
             Expr::Range { low, high, .. } => {
                 let within = have.as_slice().first().is_some_and(|v| low <= v && v <= high);
                 within != (op == MatchOp::Ne)
@@ -49,6 +53,7 @@ impl<'a> Walk<'a, '_, '_> {
             }
         };
         self.check(pass, || (expr_text(left), fields_text(left, have.as_slice()), wanted(op, right)));
+        self.note_element(element.as_ref());
         if pass { Ok(Flow::Next) } else { Err(Stop::Break) }
     }
 

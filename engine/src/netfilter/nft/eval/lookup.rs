@@ -2,61 +2,79 @@
 
 use std::sync::Arc;
 
+use super::show::element_text;
 use super::value::Fields;
 use super::{Flow, Stop, Walk, compare};
 use crate::base::{Duration, Instant};
 use crate::netfilter::nft::expr::{Expr, SetRef};
 use crate::netfilter::nft::object::ObjectKind;
-use crate::netfilter::nft::set::{Data, Element, ElementState, ElementStmt, Key, Set, Span};
+use crate::netfilter::nft::set::{Data, Element, ElementState, ElementStmt, Key, Set, SetData, Span};
 use crate::netfilter::nft::stmt::{ObjectRef, SetOp, Statement};
+use crate::netfilter::nft::types::Type;
 use crate::packet::Skb;
 
-/// Data of an element that holds a key; none inside for a set.
-type Held = Option<Data>;
+/// An element that holds a key.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    /// What it maps to; none in a set.
+    pub(super) data: Option<Data>,
+    /// As a listing has it, when a trace wants to know.
+    words: Option<String>,
+}
 
 impl<'a> Walk<'a, '_, '_> {
     /// The element that holds the key, its counters and limits run. An element may break the rule off.
-    pub(super) fn find(&mut self, set: &SetRef, key: &Fields, skb: &Skb) -> Result<Option<Held>, Stop> {
-        let now = self.cx.now;
-        match set {
-            SetRef::Anonymous(set) => {
-                let found = set.elements.find_in(key.as_slice(), now, set.interval);
-                Ok(found.map(|element| element.data.clone()))
-            }
-            SetRef::Named(name) => {
-                let Some(set) = self.table.sets.get(name) else { return Ok(None) };
-                let Some(elements) = self.state.elements(set.id) else { return Ok(None) };
-                let Some(element) = elements.find_in(key.as_slice(), now, set.flags.interval) else {
-                    return Ok(None);
-                };
-                let data = element.data.clone();
-                if !element.state.is_empty() {
-                    self.run_element(set, key, skb)?;
-                }
-                Ok(Some(data))
-            }
-        }
+    pub(super) fn find(&mut self, set: &SetRef, key: &Fields, skb: &Skb) -> Result<Option<Found>, Stop> {
+        self.find_for(set, key, false, skb)
     }
 
-    /// Whether the set holds the key. Where the rule wants it not to, an element that does runs nothing.
+    /// The same where the rule may want no element to hold the key: one that does runs nothing then.
     pub(super) fn find_for(
         &mut self,
         set: &SetRef,
         key: &Fields,
         inverted: bool,
         skb: &Skb,
-    ) -> Result<bool, Stop> {
-        if !inverted {
-            return self.find(set, key, skb).map(|found| found.is_some());
+    ) -> Result<Option<Found>, Stop> {
+        let (now, why) = (self.cx.now, self.why);
+        let found = |at: Option<&Key>, element: &Element, types: &[Type], data: &SetData| Found {
+            words: why.then(|| element_text(at, types, element.data.as_ref(), data)),
+            data: element.data.clone(),
+        };
+        match set {
+            SetRef::Anonymous(set) => {
+                let entry = set.elements.entry_in(key.as_slice(), now, set.interval);
+                Ok(entry.map(|(at, element)| found(at, element, &set.key, &set.data)))
+            }
+            SetRef::Named(name) => {
+                let Some(set) = self.table.sets.get(name) else { return Ok(None) };
+                let Some(elements) = self.state.elements(set.id) else { return Ok(None) };
+                let Some((at, element)) = elements.entry_in(key.as_slice(), now, set.flags.interval) else {
+                    return Ok(None);
+                };
+                let found = found(at, element, &set.key, &set.data);
+                if !inverted && !element.state.is_empty() {
+                    self.run_element(set, key, skb)?;
+                }
+                Ok(Some(found))
+            }
         }
-        let now = self.cx.now;
-        Ok(match set {
-            SetRef::Anonymous(set) => set.elements.find_in(key.as_slice(), now, set.interval).is_some(),
-            SetRef::Named(name) => self.table.sets.get(name).is_some_and(|set| {
-                let elements = self.state.elements(set.id);
-                elements.is_some_and(|e| e.find_in(key.as_slice(), now, set.flags.interval).is_some())
-            }),
-        })
+    }
+
+    /// Notes a look-up for the trace: the key, the set or map, and the element that holds it.
+    pub(super) fn looked_up(&mut self, key: &Expr, fields: &Fields, set: &SetRef, found: Option<&Found>) {
+        self.check(found.is_some(), || {
+            let (field, have) = compare::key_words(key, fields);
+            (field, have, super::show::set_text(set))
+        });
+        self.note_element(found);
+    }
+
+    /// Says of the last test which element it came upon.
+    pub(super) fn note_element(&mut self, found: Option<&Found>) {
+        if let Some(check) = self.checks.last_mut().filter(|_| self.why) {
+            check.found = found.and_then(|found| found.words.clone());
+        }
     }
 
     /// The stateful statements of the element that holds the key (`nft_set_elem_update_expr`).
@@ -76,13 +94,10 @@ impl<'a> Walk<'a, '_, '_> {
     pub(super) fn verdict_map(&mut self, key: &'a Expr, map: &SetRef, skb: &Skb) -> Result<Flow, Stop> {
         let fields = self.fields(key, skb)?;
         let found = self.find(map, &fields, skb)?;
-        self.check(found.is_some(), || {
-            let (field, have) = compare::key_words(key, &fields);
-            (field, have, super::show::set_text(map))
-        });
-        match found {
-            Some(Some(Data::Verdict(verdict))) => Ok(Flow::from(&verdict)),
-            Some(Some(Data::Values(_) | Data::Object(_)) | None) | None => Err(Stop::Break),
+        self.looked_up(key, &fields, map, found.as_ref());
+        match found.and_then(|found| found.data) {
+            Some(Data::Verdict(verdict)) => Ok(Flow::from(&verdict)),
+            Some(Data::Values(_) | Data::Object(_)) | None => Err(Stop::Break),
         }
     }
 
@@ -92,9 +107,9 @@ impl<'a> Walk<'a, '_, '_> {
             ObjectRef::Named(name) => Ok(Arc::clone(name)),
             ObjectRef::Map { key, map } => {
                 let fields = self.fields(key, skb)?;
-                match self.find(map, &fields, skb)? {
-                    Some(Some(Data::Object(name))) => Ok(name),
-                    Some(Some(Data::Values(_) | Data::Verdict(_)) | None) | None => Err(Stop::Break),
+                match self.find(map, &fields, skb)?.and_then(|found| found.data) {
+                    Some(Data::Object(name)) => Ok(name),
+                    Some(Data::Values(_) | Data::Verdict(_)) | None => Err(Stop::Break),
                 }
             }
         }

@@ -239,7 +239,7 @@ impl<'a> Walk<'a, '_, '_> {
     pub(super) fn check(&mut self, pass: bool, words: impl FnOnce() -> (String, String, String)) {
         if self.why {
             let (field, have, want) = words();
-            self.checks.push(Check { field: field.into(), have, want, pass });
+            self.checks.push(Check { field: field.into(), have, want, found: None, pass });
         }
     }
 }

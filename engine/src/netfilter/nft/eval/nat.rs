@@ -92,13 +92,10 @@ impl<'a> Walk<'a, '_, '_> {
             Expr::Map { key, map } => {
                 let fields = self.fields(key, skb)?;
                 let found = self.find(map, &fields, skb)?;
-                self.check(found.is_some(), || {
-                    let (field, have) = super::compare::key_words(key, &fields);
-                    (field, have, super::show::set_text(map))
-                });
-                match found {
-                    Some(Some(Data::Values(spans))) => Ok(spans.to_vec()),
-                    Some(Some(Data::Verdict(_) | Data::Object(_)) | None) | None => Err(Stop::Break),
+                self.looked_up(key, &fields, map, found.as_ref());
+                match found.and_then(|found| found.data) {
+                    Some(Data::Values(spans)) => Ok(spans.to_vec()),
+                    Some(Data::Verdict(_) | Data::Object(_)) | None => Err(Stop::Break),
                 }
             }
             Expr::Concat(parts) => {

@@ -4,8 +4,8 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::netfilter::nft::expr::{BinaryOp, Expr, ExthdrField, FibResult, Payload, SetRef};
-use crate::netfilter::nft::set::{ElementStmt, Span};
-use crate::netfilter::nft::stmt::Limit;
+use crate::netfilter::nft::set::{Data, ElementStmt, Key, SetData, Span};
+use crate::netfilter::nft::stmt::{Limit, Verdict};
 use crate::netfilter::nft::types::{Type, value_name};
 use crate::netfilter::xt::protocol_name;
 
@@ -104,28 +104,51 @@ pub(super) fn set_text(set: &SetRef) -> String {
     match set {
         SetRef::Named(name) => format!("@{name}"),
         SetRef::Anonymous(set) => {
-            let key = |spans: &[Span]| {
-                let parts: Vec<_> = spans
-                    .iter()
-                    .enumerate()
-                    .map(|(at, span)| {
-                        let ty = set.key.get(at).copied().unwrap_or(Type::Integer(32));
-                        if span.is_one() {
-                            value_text(ty, span.low)
-                        } else {
-                            format!("{}-{}", value_text(ty, span.low), value_text(ty, span.high))
-                        }
-                    })
-                    .collect();
-                parts.join(" . ")
-            };
-            let mut shown: Vec<_> = set.elements.by_key.keys().take(ELEMENTS_SHOWN).map(|k| key(k)).collect();
+            let keys = set.elements.by_key.keys().take(ELEMENTS_SHOWN);
+            let mut shown: Vec<_> = keys.map(|key| spans_text(key, &set.key)).collect();
             if set.elements.catch_all.is_some() {
                 shown.push("*".to_owned());
             }
             let more = if set.elements.by_key.len() > ELEMENTS_SHOWN { ", ..." } else { "" };
             format!("{{ {}{more} }}", shown.join(", "))
         }
+    }
+}
+
+fn spans_text(spans: &[Span], types: &[Type]) -> String {
+    let field = |(at, span): (usize, &Span)| {
+        let ty = types.get(at).copied().unwrap_or(Type::Integer(32));
+        if span.is_one() {
+            value_text(ty, span.low)
+        } else {
+            format!("{}-{}", value_text(ty, span.low), value_text(ty, span.high))
+        }
+    };
+    let parts: Vec<_> = spans.iter().enumerate().map(field).collect();
+    parts.join(" . ")
+}
+
+/// An element with what it maps to: `10.96.0.10 . tcp . 80 : goto service-dns`, `* : drop`.
+pub(super) fn element_text(key: Option<&Key>, types: &[Type], data: Option<&Data>, of: &SetData) -> String {
+    let key = key.map_or_else(|| "*".to_owned(), |key| spans_text(key, types));
+    let data = match (data, of) {
+        (None, _) => return key,
+        (Some(Data::Values(spans)), SetData::Values(types)) => spans_text(spans, types),
+        (Some(Data::Values(spans)), _) => spans_text(spans, &[]),
+        (Some(Data::Verdict(verdict)), _) => verdict_text(verdict),
+        (Some(Data::Object(name)), _) => format!("\"{name}\""),
+    };
+    format!("{key} : {data}")
+}
+
+fn verdict_text(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Accept => "accept".to_owned(),
+        Verdict::Drop => "drop".to_owned(),
+        Verdict::Continue => "continue".to_owned(),
+        Verdict::Return => "return".to_owned(),
+        Verdict::Jump(to) => format!("jump {to}"),
+        Verdict::Goto(to) => format!("goto {to}"),
     }
 }
 

@@ -98,10 +98,10 @@ impl<'a> Walk<'a, '_, '_> {
             Expr::Map { key, map } => {
                 let fields = self.fields(key, skb)?;
                 let found = self.find(map, &fields, skb)?;
-                self.check(found.is_some(), || self_key(key, &fields, map));
-                match found {
-                    Some(Some(Data::Values(spans))) => spans.first().map(|s| s.low).ok_or(Stop::Break),
-                    Some(Some(Data::Verdict(_) | Data::Object(_)) | None) | None => Err(Stop::Break),
+                self.looked_up(key, &fields, map, found.as_ref());
+                match found.and_then(|found| found.data) {
+                    Some(Data::Values(spans)) => spans.first().map(|s| s.low).ok_or(Stop::Break),
+                    Some(Data::Verdict(_) | Data::Object(_)) | None => Err(Stop::Break),
                 }
             }
             Expr::Set(_) => Err(Stop::Break),
@@ -204,10 +204,6 @@ impl<'a> Walk<'a, '_, '_> {
         });
         Ok(value.into())
     }
-}
-
-fn self_key(key: &Expr, fields: &Fields, map: &crate::netfilter::nft::SetRef) -> (String, String, String) {
-    (super::expr_text(key), super::show::fields_text(key, fields.as_slice()), super::show::set_text(map))
 }
 
 /// `reciprocal_scale`: a 32-bit number to `0..modulus`.

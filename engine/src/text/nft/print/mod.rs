@@ -14,8 +14,8 @@ use super::symbols::print_span;
 use crate::base::Instant;
 use crate::netfilter::nft::object::ObjectBody;
 use crate::netfilter::nft::{
-    Chain, Element, NftHook, NftState, Object, Policy, Rule, Ruleset, Set, SetData, StmtState, Table,
-    TableFamily, Type,
+    Chain, Element, NftHook, NftState, Object, Policy, Rule, Ruleset, Set, SetData, Statement, StmtState,
+    Table, TableFamily, Type,
 };
 
 /// Options of `nft` that change how listings look.
@@ -43,6 +43,29 @@ pub fn rule_text(table: &Table, rule: &Rule, state: &NftState) -> String {
     let printer = Printer { state, table, now: Instant::ZERO, options: ListOptions::default() };
     let mut out = String::new();
     printer.rule(&mut out, rule, 0);
+    out
+}
+
+/// One rule in two halves, without what its counters stand at and without its comment: up to the last test, or
+/// question to a verdict map, and what it does then.
+pub fn rule_halves(table: &Table, rule: &Rule, state: &NftState) -> (String, String) {
+    let is_test = |s: &Statement| matches!(s, Statement::Match { .. } | Statement::VerdictMap { .. });
+    let tests = rule.statements.iter().rposition(is_test).map_or(0, |at| at + 1);
+    let (tests, does) = rule.statements.split_at(tests);
+    (statements_text(table, tests, state), statements_text(table, does, state))
+}
+
+/// Statements as a listing with `-s` has them.
+pub fn statements_text(table: &Table, statements: &[Statement], state: &NftState) -> String {
+    let options = ListOptions { stateless: true, ..ListOptions::default() };
+    let printer = Printer { state, table, now: Instant::ZERO, options };
+    let mut out = String::new();
+    for (index, statement) in statements.iter().enumerate() {
+        if index > 0 {
+            out.push(' ');
+        }
+        printer.statement(&mut out, statement, 0);
+    }
     out
 }
 
