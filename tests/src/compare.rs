@@ -1,8 +1,9 @@
 //! Lists every difference between a kernel's run of a case and the emulator's. Does not own running either.
 //!
 //! Three things a kernel draws at random and an emulator draws elsewhere: a port that source NAT had to change
-//! (judged by its class, then followed consistently), an initial sequence number of the node's own stack, and
-//! the order of the conntrack table. Everything else is compared for equality.
+//! (judged by its class, then followed consistently), an initial sequence number of the node's own stack
+//! (followed, too), and the order of the conntrack table. Everything else is compared for equality; what a drawn
+//! port decides beyond the packet itself is for `judge`.
 
 mod packet;
 mod text;

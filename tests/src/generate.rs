@@ -6,6 +6,7 @@ mod fragments;
 mod listener;
 mod matches;
 mod nft;
+mod rare;
 mod rng;
 mod rules;
 mod sctp;
@@ -17,7 +18,7 @@ pub use rng::Rng;
 
 use crate::case::{CaseFile, Run};
 use crate::kernel::{Lab, Session};
-use crate::replay::{Case, Interface, Node, Route, Setup, Text, address, sysctls};
+use crate::replay::{Case, Interface, Node, Packet, Route, Setup, Text, address, sysctls};
 
 /// The tool that loads the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,7 +64,10 @@ impl Plan {
             "nft list ruleset".to_string()
         } else {
             let mut ruleset = rules::Ruleset::new(family, index);
-            let text = ruleset.write(&mut rng);
+            let mut text = ruleset.write(&mut rng);
+            if rare::is_due(index) {
+                text = rare::with_rules(&text);
+            }
             if !ruleset.sets.is_empty() {
                 node.setup.push(Setup { run: "ipset restore".into(), stdin: ruleset.sets.clone() });
             }
@@ -103,6 +107,13 @@ impl Plan {
             traffic.learn(&packet, answer, index);
             packets.push(packet);
             links.append(&mut wanted);
+        }
+        if rare::is_due(self.index) && self.flavour != Flavour::Language {
+            let at_ms = packets.last().map_or(0, |packet: &Packet| packet.at_ms);
+            for packet in rare::packets(self.family, at_ms) {
+                session.send(&packet)?;
+                packets.push(packet);
+            }
         }
         let run = session.finish(&self.show)?;
         let case = Case {

@@ -13,6 +13,7 @@ pub mod fidelity;
 pub mod frame;
 pub mod fuzz;
 pub mod generate;
+pub mod judge;
 pub mod kernel;
 pub mod minimise;
 pub mod random;

@@ -2,23 +2,18 @@
 //! arms still disagree about the same kind of thing.
 
 use crate::case::CaseFile;
-use crate::compare::{self, Difference};
-use crate::{emulator, kernel};
+use crate::compare::Difference;
+use crate::{judge, kernel};
 
 /// Runs both arms afresh; `None` when one of them cannot run the case.
 pub fn differences(file: &CaseFile) -> Option<Vec<Difference>> {
     let theirs = kernel::run(file).ok()?;
-    let ours = emulator::run(file).ok()?;
-    Some(compare::runs(file, &theirs, &ours))
+    judge::differences(file, &theirs).ok()
 }
 
-/// Whether the arms differ in two more runs as well: a busy machine stretches pauses, and the kernel draws ports
-/// at random.
+/// Whether the arms differ in two more runs as well: a busy machine stretches pauses.
 pub fn differs_again(file: &CaseFile) -> bool {
-    (0..2).all(|_| match (kernel::run(file), emulator::run(file)) {
-        (Ok(theirs), Ok(ours)) => !compare::runs(file, &theirs, &ours).is_empty(),
-        _ => true,
-    })
+    (0..2).all(|_| differences(file).is_none_or(|found| !found.is_empty()))
 }
 
 /// The smallest case found that still differs like `file` does; `file` itself if it does not differ again.

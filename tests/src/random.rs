@@ -19,6 +19,8 @@ pub struct Options {
     pub seed: u64,
     /// First case number, and the number behind the last.
     pub cases: std::ops::Range<u64>,
+    /// Only these of them, if any are named.
+    pub only: Vec<u64>,
     /// Stop after this many packets, if given.
     pub packets: Option<u64>,
     /// Stop after this time, if given.
@@ -46,6 +48,9 @@ pub fn run(options: &Options, judge: impl Fn(u64, &CaseFile, &Run) + Sync) -> Re
                 || options.time.is_some_and(|time| started.elapsed() >= time);
             if index >= options.cases.end || enough {
                 return Ok(());
+            }
+            if !options.only.is_empty() && !options.only.contains(&index) {
+                continue;
             }
             let plan = Plan::new(options.seed, index, options.flavour);
             let family = plan.family;

@@ -4,9 +4,9 @@
 
 use std::sync::Mutex;
 
-use chainwalk_tests::emulator::{self, Refused};
+use chainwalk_tests::emulator::Refused;
 use chainwalk_tests::generate::Flavour;
-use chainwalk_tests::{case, compare, kernel, minimise, random};
+use chainwalk_tests::{case, judge, kernel, minimise, random};
 
 /// Packets a flavour (issue 3: 2,000 in all).
 const PACKETS: u64 = 1000;
@@ -20,6 +20,7 @@ fn agree(flavour: Flavour) {
     let options = random::Options {
         seed: SEED,
         cases: 0..u64::MAX,
+        only: Vec::new(),
         packets: Some(PACKETS),
         time: None,
         flavour,
@@ -27,8 +28,8 @@ fn agree(flavour: Flavour) {
     };
     let different = Mutex::new(Vec::new());
     let packets = random::run(&options, |index, file, run| {
-        let found = match emulator::run(file) {
-            Ok(ours) => compare::runs(file, run, &ours).iter().map(ToString::to_string).collect(),
+        let found: Vec<String> = match judge::differences(file, run) {
+            Ok(found) => found.iter().map(ToString::to_string).collect(),
             Err(Refused::NotEmulated(_)) => Vec::new(),
             Err(Refused::Failed(why)) => vec![why],
         };

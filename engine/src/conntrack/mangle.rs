@@ -76,6 +76,10 @@ fn mangle(packet: &mut Packet, target: &Tuple, manip: Manip) -> bool {
         Manip::Src => packet.ip.src = target.src,
         Manip::Dst => packet.ip.dst = target.dst,
     }
+    // Only the first piece has the ports (`nf_nat_ipv6_manip_pkt`).
+    if packet.is_later_fragment() {
+        return true;
+    }
     match (&mut packet.l4, target.l4, manip) {
         (L4::Icmp(icmp), L4Part::Icmp { id, .. }, _) => {
             [icmp.rest[0], icmp.rest[1]] = id.to_be_bytes();

@@ -366,8 +366,11 @@ fn walk(
             let Some(tag) = c.init_tag() else { return Outcome::Invalid };
             let known = sctp.tags[other];
             if c.kind == chunk::INIT {
-                sctp.inits[other] &= !sctp.inits[own];
-                sctp.inits[own] = true;
+                // An INIT with the tag that is known already is none (asked of 6.18), but for the first of all.
+                if known != tag || !status.has(Status::CONFIRMED) {
+                    sctp.inits[other] &= !sctp.inits[own];
+                    sctp.inits[own] = true;
+                }
             } else if p.kernel >= KernelVersion::V6_12
                 && (!sctp.inits[other] && known != 0 && known != tag
                     || sctp.inits == [true, true] && known != tag)
@@ -444,6 +447,17 @@ mod tests {
         assert_eq!(send(&mut lab, false, 5, vec![4, 0, 0, 0]), "INVALID");
         assert_eq!(send(&mut lab, false, 5, chunk(chunk::HEARTBEAT, 0, &[0; 8])), "NEW");
         assert_eq!(lab.now_is(), "HEARTBEAT_SENT 30 unreplied");
+    }
+
+    #[test]
+    fn an_init_with_the_known_tag_asks_for_no_new_one() {
+        for (tag, wanted) in [(11, "INVALID"), (12, "ESTABLISHED")] {
+            let mut lab = Lab::new();
+            send(&mut lab, false, 7, chunk(chunk::HEARTBEAT_ACK, 0, &[0; 8]));
+            send(&mut lab, true, 11, chunk(chunk::HEARTBEAT_ACK, 0, &[0; 8]));
+            send(&mut lab, false, 0, init(chunk::INIT, tag));
+            assert_eq!(send(&mut lab, true, tag, init(chunk::INIT_ACK, 22)), wanted);
+        }
     }
 
     #[test]

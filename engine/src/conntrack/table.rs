@@ -213,6 +213,13 @@ impl Conntrack {
         }
     }
 
+    /// A copy of a packet holds the entry, too (`nf_copy`).
+    pub fn share(&mut self, copy: &mut Skb) {
+        if let Some(at) = copy.ct.take() {
+            self.attach(copy, at, copy.ct_info);
+        }
+    }
+
     /// The packet is gone: an unconfirmed entry dies with it. A second call does nothing.
     ///
     /// [`Skb::ct_info`] stays, so that one can still tell what the packet was.

@@ -12,7 +12,7 @@ use super::answer::Trouble;
 use super::path::{End, Run};
 use crate::base::{Duration, Instant};
 use crate::conntrack::Knob;
-use crate::packet::{Family, L4, Packet, Skb};
+use crate::packet::{CtInfo, Family, L4, Packet, Skb};
 use crate::trace::{Disposition, DropReason, TraceKind};
 
 /// Defaults of `net.ipv4.ipfrag_time` and `net.ipv6.ip6frag_time`.
@@ -59,6 +59,11 @@ impl Netns {
     /// `ipv4_conntrack_defrag`, `ipv6_defrag`: a fragment waits until its datagram is whole; the packet that
     /// completes it goes on as the datagram.
     pub(super) fn defrag(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<(), End> {
+        // Seen on its way out already. IPv4 gathers again what has a connection, since the kernel has NAT.
+        let untracked = skb.ct_info == CtInfo::Untracked;
+        if untracked || (skb.family() == Family::V6 && skb.ct.is_some()) {
+            return Ok(());
+        }
         let timeout = self.defrag_timeout(skb.family());
         if skb.family() == Family::V6 && lacks_headers(&skb.packet) {
             // `nf_ct_frag6_gather` leaves it alone; the tracker then calls it invalid.

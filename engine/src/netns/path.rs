@@ -16,7 +16,7 @@ use super::{DeviceKind, Netns};
 use crate::base::Hook;
 use crate::base::limits::PASSES_PER_PACKET_MAX;
 use crate::netfilter::Assume;
-use crate::packet::{DevId, Dst, Family, L4, Packet, PacketType, Skb, proto};
+use crate::packet::{CtInfo, DevId, Dst, Family, L4, Packet, PacketType, Skb, proto};
 use crate::trace::{Change, Disposition, DropReason, Trace, TraceKind};
 
 /// A TCP header without options, in bytes.
@@ -291,15 +291,7 @@ impl Netns {
             packet: skb.packet.clone(),
         });
         if dst.dev == LOOPBACK {
-            run.passes += 1;
-            if run.passes > PASSES_PER_PACKET_MAX {
-                return Err(End::dropped(DropReason::Loop, "went round through lo too often"));
-            }
-            // It comes back by way of the backlog, when the sender has let go.
-            let sending_icmp = std::mem::take(&mut run.sending_icmp);
-            let end = self.receive_steps_again(run, skb);
-            run.sending_icmp = sending_icmp;
-            return Err(end);
+            return Err(self.around(run, skb, dst.mtu));
         }
         if device.kind == DeviceKind::Dummy {
             return Err(End {
@@ -308,18 +300,8 @@ impl Netns {
             });
         }
         let made = run.depth > 0;
-        let mtu = skb.frag_max.map_or(dst.mtu, |max| max.min(dst.mtu)) as usize;
-        // IPv4 cuts again whatever was cut; IPv6 what is longer than the longest piece was (`ip6_finish_output`).
-        let was_cut = skb.frag_max.is_some() && skb.family() == Family::V4;
-        if skb.packet.len_bytes() > mtu || was_cut {
-            if skb.packet.ip.dont_fragment && skb.frag_max.is_none() {
-                return Err(End::dropped(DropReason::PacketTooBig, "longer than the MTU (EMSGSIZE)"));
-            }
-            let id = self.ids.next_u32();
-            let came = defrag::split_as_it_came(&skb.packet, &skb.frag_parts, dst.mtu as usize, id);
-            for packet in came.unwrap_or_else(|| defrag::split(&skb.packet, mtu, id)) {
-                run.emitted.push(Emitted { dev: dst.dev, packet, made });
-            }
+        if let Some(pieces) = self.cut(skb, dst.mtu)? {
+            run.emitted.extend(pieces.into_iter().map(|packet| Emitted { dev: dst.dev, packet, made }));
             return Ok(());
         }
         // The payload moves out: the packet is done here, only its header is still looked at.
@@ -327,6 +309,57 @@ impl Netns {
         let packet = Packet { ip: skb.packet.ip.clone(), l4 };
         run.emitted.push(Emitted { dev: dst.dev, packet, made });
         Ok(())
+    }
+
+    /// `ip_do_fragment`, `ip6_fragment`: the pieces that a packet leaves in; none where it leaves whole.
+    fn cut(&mut self, skb: &Skb, mtu: u32) -> Result<Option<Vec<Packet>>, End> {
+        let most = skb.frag_max.map_or(mtu, |max| max.min(mtu)) as usize;
+        // IPv4 cuts again whatever was cut; IPv6 what is longer than the longest piece was (`ip6_finish_output`).
+        let was_cut = skb.frag_max.is_some() && skb.family() == Family::V4;
+        if skb.packet.len_bytes() <= most && !was_cut {
+            return Ok(None);
+        }
+        if skb.packet.ip.dont_fragment && skb.frag_max.is_none() {
+            return Err(End::dropped(DropReason::PacketTooBig, "longer than the MTU (EMSGSIZE)"));
+        }
+        let id = self.ids.next_u32();
+        let came = defrag::split_as_it_came(&skb.packet, &skb.frag_parts, mtu as usize, id);
+        Ok(Some(came.unwrap_or_else(|| defrag::split(&skb.packet, most, id))))
+    }
+
+    /// Out through `lo` and in again. What was put together on its way out is in pieces again, each with the
+    /// connection of the whole. IPv4 gathers those of a connection before any rule sees them
+    /// (`ipv4_conntrack_defrag`), so that they stay together here.
+    fn around(&mut self, run: &mut Run<'_>, skb: &mut Skb, mtu: u32) -> End {
+        run.passes += 1;
+        if run.passes > PASSES_PER_PACKET_MAX {
+            return End::dropped(DropReason::Loop, "went round through lo too often");
+        }
+        let gathered = skb.family() == Family::V4 && skb.ct_info != CtInfo::Untracked;
+        let pieces = match skb.frag_max.is_some() && !gathered {
+            true => self.cut(skb, mtu).unwrap_or_default(),
+            false => None,
+        };
+        // It comes back by way of the backlog, when the sender has let go.
+        let sending_icmp = std::mem::take(&mut run.sending_icmp);
+        let end = match pieces {
+            None => self.receive_steps_again(run, skb),
+            Some(pieces) => self.pieces_again(run, skb, pieces),
+        };
+        run.sending_icmp = sending_icmp;
+        end
+    }
+
+    /// The pieces of `whole` come in one by one; what becomes of the last tells what becomes of all.
+    fn pieces_again(&mut self, run: &mut Run<'_>, whole: &Skb, pieces: Vec<Packet>) -> End {
+        let mut end = End::dropped(DropReason::Fragment, "no piece came in again");
+        for packet in pieces {
+            let mut piece = Skb { packet, frag_max: None, frag_parts: Vec::new(), ..whole.clone() };
+            self.ct.share(&mut piece);
+            end = self.receive_steps_again(run, &mut piece);
+            self.ct.release(&mut piece);
+        }
+        end
     }
 
     /// `loopback_xmit`: the packet comes in again, with its connection, mark and route.

@@ -14,6 +14,8 @@ use crate::base::{Duration, Instant, KernelVersion};
 use crate::packet::{CtInfo, Family, Icmp, Ip, L4, Owner, Packet, PacketType, Skb, Tcp, TcpFlags, proto};
 use crate::trace::DropReason;
 
+mod unreachable;
+
 /// A port that a local process listens on, on every address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Listen {
@@ -166,6 +168,9 @@ impl Netns {
                     || (group && sysctls.icmp_echo_ignore_broadcasts)
             }
             (Family::V6, ECHO6) => sysctls.icmp6_echo_ignore_all,
+            (family, _) if !group && self.ends_handshake(family, &icmp) => {
+                return End::delivered("an ICMP error that ends a handshake");
+            }
             _ => return End::delivered("to the ICMP layer"),
         };
         if ignored {

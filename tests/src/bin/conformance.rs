@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chainwalk_tests::case::{self, Recorded};
 use chainwalk_tests::generate::Flavour;
-use chainwalk_tests::{compare, emulator, families, kernel, minimise, random};
+use chainwalk_tests::{compare, emulator, families, judge, kernel, minimise, random};
 use clap::{Parser, Subcommand, ValueEnum};
 
 use tally::Tally;
@@ -50,9 +50,9 @@ struct Arguments {
     /// How many random cases.
     #[arg(long, default_value_t = 200)]
     cases: u64,
-    /// Only this one of the random cases.
-    #[arg(long)]
-    only: Option<u64>,
+    /// Only these of the random cases, whatever their numbers.
+    #[arg(long, value_delimiter = ',', value_name = "N,N,...")]
+    only: Vec<u64>,
     /// Which tool loads the rules.
     #[arg(long, value_enum, default_value_t = Tool::Legacy)]
     flavour: Tool,
@@ -113,8 +113,7 @@ fn main() -> ExitCode {
 fn agrees(path: &Path) -> bool {
     let result = case::load(path).and_then(|file| {
         let theirs = kernel::run(&file)?;
-        let ours = emulator::run(&file).map_err(|refused| refused.to_string())?;
-        Ok(compare::runs(&file, &theirs, &ours))
+        judge::differences(&file, &theirs).map_err(|refused| refused.to_string())
     });
     match result {
         Ok(found) => {
@@ -130,10 +129,14 @@ fn agrees(path: &Path) -> bool {
 }
 
 fn random(arguments: &Arguments) -> usize {
-    let cases = arguments.only.map_or(0..arguments.cases, |index| index..index + 1);
+    let cases = match (arguments.only.iter().min(), arguments.only.iter().max()) {
+        (Some(first), Some(last)) => *first..last.saturating_add(1),
+        _ => 0..arguments.cases,
+    };
     let options = random::Options {
         seed: arguments.seed,
         cases,
+        only: arguments.only.clone(),
         packets: None,
         time: arguments.minutes.map(|minutes| Duration::from_secs(minutes * 60)),
         flavour: arguments.flavour.into(),

@@ -13,8 +13,8 @@ use crate::replay::{Packet, proto_number};
 pub struct Ports {
     /// Ports of NAT, per protocol and address.
     drawn: BTreeMap<(String, String, u16), u16>,
-    /// How far the node's sequence numbers are apart, by the peer's address and port.
-    sequences: BTreeMap<(String, Option<u16>), u32>,
+    /// How far the node's sequence numbers are apart, by the node's address and the peer's address and port.
+    sequences: BTreeMap<(String, String, Option<u16>), u32>,
 }
 
 impl Ports {
@@ -109,7 +109,7 @@ impl Ports {
     /// not.
     fn same_sequence(&mut self, kernel: &Seen, emulator: &Seen) -> bool {
         let apart = kernel.seq.unwrap_or(0).wrapping_sub(emulator.seq.unwrap_or(0));
-        let key = (kernel.dst.clone(), kernel.dport);
+        let key = (kernel.src.clone(), kernel.dst.clone(), kernel.dport);
         if kernel.flags.as_deref() == Some("SA") {
             self.sequences.insert(key, apart);
             return true;

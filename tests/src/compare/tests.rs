@@ -40,6 +40,36 @@ fn a_drawn_port_is_judged_by_its_class_and_followed() {
     );
 }
 
+/// A segment of the node's own TCP: flags, and the sequence number it drew for its address.
+fn segment(src: &str, flags: &str, seq: u32) -> Answer {
+    let seen = Seen {
+        src: src.into(),
+        dst: "10.1.0.3".into(),
+        proto: "tcp".into(),
+        sport: Some(30081),
+        dport: Some(40000),
+        flags: Some(flags.into()),
+        seq: Some(seq),
+        ..Seen::default()
+    };
+    Answer { emitted: vec![seen], delivered: true, ..Answer::default() }
+}
+
+#[test]
+fn initial_sequence_numbers_are_followed_for_each_address_of_the_node() {
+    let run = |draws: [u32; 3]| {
+        let [one, other, next] = draws;
+        let packets = vec![
+            segment("10.2.0.1", "SA", one),
+            segment("10.1.0.1", "SA", other),
+            segment("10.2.0.1", "A", next),
+        ];
+        Run { packets, ..Run::default() }
+    };
+    assert_eq!(runs(&file(), &run([500, 9000, 501]), &run([20, 70, 21])), []);
+    assert_eq!(runs(&file(), &run([500, 9000, 502]), &run([20, 70, 21])).len(), 1);
+}
+
 #[test]
 fn seconds_may_differ_by_one() {
     let kernel = run(33333, &line(119, 33333));

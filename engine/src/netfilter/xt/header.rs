@@ -1,6 +1,6 @@
 //! Transport headers as a match reads them (`skb_header_pointer` at the transport offset).
 
-use crate::packet::{L4, Packet, TcpFlags};
+use crate::packet::{Family, L4, Packet, TcpFlags};
 
 /// The first four bytes as two ports, for any protocol that has ports there. None when the packet does not
 /// hold four bytes of transport header.
@@ -67,18 +67,26 @@ pub(super) fn raw(packet: &Packet) -> Option<&[u8]> {
 /// what a header cut short lacks; the rule then does not match, and nothing is dropped.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Loaded {
-    pub ports: Option<(u16, u16)>,
+    pub sport: Option<u16>,
+    pub dport: Option<u16>,
     pub flags: Option<TcpFlags>,
 }
 
+/// Loads of so few bytes do not ask whether the header is there (`nft_payload_fast_eval`). Of a later fragment they
+/// take what it carries for a header; for IPv6, where `ipv6_find_hdr` tells no place, the IP header itself.
 pub(super) fn loaded(packet: &Packet) -> Loaded {
-    if packet.is_later_fragment() {
-        return Loaded::default();
-    }
-    let flags = match &packet.l4 {
-        L4::Tcp(tcp) => Some(tcp.flags),
-        L4::Raw(bytes) | L4::Truncated(bytes) => bytes.get(13).map(|byte| TcpFlags(*byte)),
-        L4::Udp(_) | L4::Icmp(_) | L4::Sctp(_) => None,
+    let from = |bytes: &[u8]| Loaded {
+        sport: bytes.first_chunk().map(|word| u16::from_be_bytes(*word)),
+        dport: bytes.get(2..4).map(|word| u16::from_be_bytes([word[0], word[1]])),
+        flags: bytes.get(13).map(|byte| TcpFlags(*byte)),
     };
-    Loaded { ports: ports(packet), flags }
+    match &packet.l4 {
+        _ if packet.is_later_fragment() && packet.family() == Family::V6 => from(&packet.to_bytes()),
+        L4::Raw(bytes) | L4::Truncated(bytes) => from(bytes),
+        l4 => {
+            let (sport, dport) = ports(packet).unzip();
+            let flags = if let L4::Tcp(tcp) = l4 { Some(tcp.flags) } else { None };
+            Loaded { sport, dport, flags }
+        }
+    }
 }

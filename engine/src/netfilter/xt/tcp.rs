@@ -3,7 +3,7 @@
 use super::header;
 use super::ports::PortTest;
 use super::prelude::*;
-use crate::packet::TcpFlags;
+use crate::packet::{Family, TcpFlags};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tcp {
@@ -67,9 +67,8 @@ fn has_option(options: &[u8], kind: u8) -> bool {
 impl Tcp {
     fn eval_native(&self, packet: &Packet, why: &mut Why) -> MatchResult {
         let loaded = header::loaded(packet);
-        let ports = loaded.ports;
-        let pass = self.sport.check_loaded(why, "--sport", ports.map(|p| p.0))
-            && self.dport.check_loaded(why, "--dport", ports.map(|p| p.1))
+        let pass = self.sport.check_loaded(why, "--sport", loaded.sport)
+            && self.dport.check_loaded(why, "--dport", loaded.dport)
             && self.flags.is_none_or(|(mask, wanted, inverted)| {
                 why.check(
                     loaded.flags.is_some_and(|flags| (flags.0 & mask == wanted) != inverted),
@@ -170,8 +169,10 @@ impl MatchExt for Tcp {
                 || "a later fragment, no ports".to_owned(),
                 || "a TCP header".to_owned(),
             );
-            // A fragment at offset 8 could overwrite the flags of the first: dropped (RFC 1858).
-            return if packet.ip.frag_offset == 8 { MatchResult::Hotdrop } else { MatchResult::No };
+            // A fragment at offset 8 could overwrite the flags of the first: dropped (RFC 1858). For IPv6 the test
+            // compares bytes with units of eight, so that it never holds.
+            let overwrites = packet.ip.frag_offset == 8 && packet.family() == Family::V4;
+            return if overwrites { MatchResult::Hotdrop } else { MatchResult::No };
         }
         let Some(tcp) = header::tcp(packet) else {
             // `-p tcp` holds, so the header is cut short.

@@ -41,9 +41,9 @@ impl MatchExt for Udp {
     fn eval(&self, _: &mut Cx<'_>, skb: &Skb, _: Option<&mut RuleState>, why: &mut Why) -> MatchResult {
         let packet = &skb.packet;
         if self.native {
-            let ports = header::loaded(packet).ports;
-            return (self.sport.check_loaded(why, "--sport", ports.map(|p| p.0))
-                && self.dport.check_loaded(why, "--dport", ports.map(|p| p.1)))
+            let loaded = header::loaded(packet);
+            return (self.sport.check_loaded(why, "--sport", loaded.sport)
+                && self.dport.check_loaded(why, "--dport", loaded.dport))
             .into();
         }
         if packet.is_later_fragment() {

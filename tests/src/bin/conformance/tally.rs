@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use chainwalk_tests::case::{self, CaseFile, Run};
-use chainwalk_tests::compare::{self, Difference};
+use chainwalk_tests::compare::Difference;
 use chainwalk_tests::coverage::{Coverage, Table};
-use chainwalk_tests::emulator::{self, Refused};
-use chainwalk_tests::{minimise, random};
+use chainwalk_tests::emulator::Refused;
+use chainwalk_tests::{judge, minimise, random};
 
 use super::Arguments;
 
@@ -46,7 +46,10 @@ impl Tally {
     pub(super) fn new(arguments: &Arguments, options: &random::Options) -> Tally {
         Tally {
             seed: options.seed,
-            total: options.cases.end - options.cases.start,
+            total: match options.only.len() {
+                0 => options.cases.end - options.cases.start,
+                some => some as u64,
+            },
             keep: arguments.keep.clone(),
             title: format!("seed {}, {:?}", options.seed, options.flavour).to_lowercase(),
             started: now(),
@@ -56,11 +59,11 @@ impl Tally {
 
     /// Compares the kernel's answers to one case with the emulator's.
     pub(super) fn judge(&self, index: u64, file: &CaseFile, run: &Run) {
-        let outcome = emulator::run(file);
+        let outcome = judge::differences(file, run);
         let mut coverage = Coverage::default();
         coverage.add(file, run);
         let differences = match &outcome {
-            Ok(ours) => compare::runs(file, run, ours),
+            Ok(found) => found.clone(),
             Err(Refused::NotEmulated(_)) => Vec::new(),
             Err(Refused::Failed(error)) => {
                 vec![Difference { at: "emulator".into(), kernel: "ran".into(), emulator: error.clone() }]

@@ -59,6 +59,13 @@ impl Walk<'_, '_, '_> {
         let bytes = match base {
             PayloadBase::Link => self.link_header(skb)?,
             PayloadBase::Network => packet.to_bytes(),
+            PayloadBase::Transport if packet.is_later_fragment() && is_fast(offset, bits) => {
+                // Taken from where a header would be; for IPv6, where none is found, from the IP header.
+                match packet.family() {
+                    Family::V4 => transport_bytes(packet),
+                    Family::V6 => packet.to_bytes(),
+                }
+            }
             PayloadBase::Transport | PayloadBase::Inner if packet.is_later_fragment() => return None,
             PayloadBase::Transport => transport_bytes(packet),
             PayloadBase::Inner => {
@@ -129,6 +136,13 @@ impl Walk<'_, '_, '_> {
             }
         }
     }
+}
+
+/// `nft_payload_select_ops`: one, two or four aligned bytes are loaded without a look at the fragment offset.
+const fn is_fast(offset_bits: u16, bits: u16) -> bool {
+    let (start, end) = (offset_bits / 8, (offset_bits + bits).div_ceil(8));
+    let len = end - start;
+    matches!(len, 1 | 2 | 4) && start.is_multiple_of(len)
 }
 
 /// Messages of ICMP that have a field: `nft` tests the type before it reads what only some have.
