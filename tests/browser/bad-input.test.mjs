@@ -1,6 +1,6 @@
 // Bad input, one by one: each says what is wrong and where, and what was typed is still there.
 
-import { NARROW, WIDE, assert, assertAccessible, open, pageTest, paste, screenshot } from "./lib.mjs";
+import { NARROW, WIDE, assert, assertAccessible, follow, open, pageTest, paste, screenshot } from "./lib.mjs";
 
 const GOOD = "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\nCOMMIT\n";
 const PACKET = "tcp 10.1.0.2:40000 > 10.96.0.1:80 in eth0";
@@ -95,8 +95,7 @@ pageTest("a link cut in half", {}, async (page) => {
   await page.waitForURL(/#\/s\//);
   const link = page.url();
   const state = link.indexOf("#/s/") + 4;
-  await page.goto("about:blank");
-  await page.goto(link.slice(0, state + Math.floor((link.length - state) / 2)));
+  await follow(page, link.slice(0, state + Math.floor((link.length - state) / 2)));
   const problem = page.locator("#link-problems");
   await problem.waitFor();
   assert.match(await problem.innerText(), /link/i);

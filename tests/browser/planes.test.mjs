@@ -3,7 +3,7 @@
 
 import { longestTask } from "./chromium.mjs";
 import {
-  NARROW, SUB_PATH, VIEWS, assert, assertAccessible, assertFits, open, pageTest, pressByKey, screenshot, tabTo,
+  NARROW, SUB_PATH, VIEWS, assert, assertAccessible, assertFits, follow, open, pageTest, pressByKey, screenshot, tabTo,
 } from "./lib.mjs";
 
 const objects = (page) => page.locator("#objects-text");
@@ -118,8 +118,7 @@ pageTest("a link carries the whole state, also under a sub-path", { base: SUB_PA
   await page.waitForURL(/#\/planes\/v1/);
   const link = page.url();
   assert.ok(link.startsWith(SUB_PATH), link);
-  await page.goto("about:blank");
-  await page.goto(link);
+  await follow(page, link);
   await settled(page);
   assert.equal(await objects(page).inputValue(), before.text);
   assert.equal(await page.locator("#planes-line").inputValue(), before.line);

@@ -1,7 +1,7 @@
 // Trace: a ruleset and a packet in, the way through the node out; by keyboard, narrow and dark, under a sub-path.
 
 import {
-  NARROW, SUB_PATH, VIEWS, assert, assertAccessible, assertFits, open, pageTest, pressByKey, screenshot, tabTo, typeByKey,
+  NARROW, SUB_PATH, VIEWS, assert, assertAccessible, assertFits, follow, open, pageTest, pressByKey, screenshot, tabTo, typeByKey,
 } from "./lib.mjs";
 
 const SAMPLES = [
@@ -85,8 +85,7 @@ pageTest("a link carries the whole state, also under a sub-path", { base: SUB_PA
   await page.waitForURL(/#\/s\//);
   const link = page.url();
   assert.ok(link.startsWith(SUB_PATH), link);
-  await page.goto("about:blank");
-  await page.goto(link);
+  await follow(page, link);
   await verdict(page).waitFor();
   await page.locator(".transport-count", { hasText: before.step }).waitFor();
   assert.equal(await verdict(page).innerText(), before.verdict);
