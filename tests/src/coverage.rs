@@ -2,6 +2,7 @@
 //! the connections the kernel lists, TCP transitions by the engine's account of the same packets. Does not own
 //! what must not stay at zero (`required`).
 
+mod nft;
 mod rules;
 mod transitions;
 
@@ -19,6 +20,7 @@ pub enum Area {
     Target,
     Set,
     Nat,
+    Nftables,
     Tcp,
     Traffic,
 }
@@ -30,6 +32,7 @@ impl Area {
             Area::Target => "target",
             Area::Set => "set",
             Area::Nat => "nat",
+            Area::Nftables => "nftables",
             Area::Tcp => "tcp",
             Area::Traffic => "traffic",
         }
@@ -64,6 +67,12 @@ impl Coverage {
         for (item, count) in &other.counts {
             *self.counts.entry(item.clone()).or_default() += count;
         }
+    }
+
+    /// What of an area was exercised, and by how many cases.
+    pub fn of(&self, area: Area) -> Vec<String> {
+        let items = self.counts.iter().filter(|((of, _), _)| *of == area);
+        items.map(|((_, name), count)| format!("{name} {count}")).collect()
     }
 
     /// How many cases exercised it.

@@ -96,13 +96,15 @@ fn answer(report: &PacketReport) -> Answer {
         rejected: report.verdict == "rejected",
         error: matches!(report.verdict, "dropped" | "rejected" | "uncertain")
             .then(|| report.reason.clone())
-            .filter(|reason| !arrived(reason)),
+            .filter(|_| !arrived(report)),
     }
 }
 
 /// Whether a local packet was sent, crossed `lo`, and met its end on the way in: its sender knows nothing of it.
-fn arrived(reason: &str) -> bool {
-    ["PREROUTING", "INPUT", "nobody"].iter().any(|word| reason.contains(word))
+fn arrived(report: &PacketReport) -> bool {
+    let ended = report.walk.iter().find(|entry| matches!(entry.verdict.as_str(), "drop" | "reject"));
+    ended.is_some_and(|entry| matches!(entry.hook, "prerouting" | "input"))
+        || ["PREROUTING", "INPUT", "nobody"].iter().any(|word| report.reason.contains(word))
 }
 
 fn seen(report: &EmittedReport) -> Seen {

@@ -5,8 +5,8 @@ use super::event::EventMask;
 use super::explain::Explain;
 use super::index::kernel_bucket_of;
 use super::{Conntrack, CtCx, CtVerdict, Direction, Knob, Tuple};
-use crate::base::{Duration, Instant, KernelVersion};
-use crate::packet::{CtInfo, CtRef, Packet, Skb, proto};
+use crate::base::{Duration, Hook, Instant, KernelVersion};
+use crate::packet::{CtInfo, CtRef, Family, Packet, Skb, proto};
 use crate::trace::{DropReason, TraceKind};
 
 /// Buckets that early drop looks at (`NF_CT_EVICTION_RANGE`).
@@ -65,6 +65,11 @@ impl Conntrack {
         CtVerdict::Drop(DropReason::Conntrack)
     }
 
+    /// Whether checksums are looked at.
+    fn verifies(&self, hook: Hook) -> bool {
+        hook == Hook::Prerouting && self.config.on(Knob::Checksum)
+    }
+
     /// One attempt; none asks for another.
     fn track_once(&mut self, cx: &mut CtCx<'_>, skb: &mut Skb) -> Option<CtVerdict> {
         let mut explain = Explain::new(cx.trace.on());
@@ -105,6 +110,9 @@ impl Conntrack {
             Direction::Original => CtInfo::New,
         };
         self.attach(skb, at, info);
+        if self.verifies(cx.hook) && skb.packet.ip.proto == proto::UDP && skb.family() == Family::V6 {
+            skb.summed = Some(skb.unbalanced_sum());
+        }
         match self.judge(cx, skb, at, dir, &mut explain) {
             Judgement::Accept => {}
             Judgement::AcceptAndKill => {
@@ -149,7 +157,7 @@ impl Conntrack {
             packet: &skb.packet,
             dir,
             now: cx.now,
-            verify: cx.hook == crate::base::Hook::Prerouting && self.config.on(Knob::Checksum),
+            verify: self.verifies(cx.hook),
         };
         let Some(entry) = self.slots[at.slot as usize].entry.as_mut() else { return Judgement::Invalid };
         match skb.packet.ip.proto {

@@ -76,6 +76,8 @@ pub(super) struct Sockets {
     all_held: bool,
 }
 
+/// Bytes of a datagram above which its checksum is not computed at once (`CHECKSUM_BREAK`).
+const CHECKSUM_BREAK: usize = 76;
 /// Connections kept (`somaxconn` is 4096); a SYN beyond is not answered.
 const SOCKETS_MAX: usize = 4096;
 /// First window of a Linux receiver on Ethernet with default buffers, with and without timestamps, in bytes.
@@ -142,6 +144,14 @@ impl Netns {
     fn udp_in(&mut self, run: &mut Run<'_>, skb: &mut Skb, port: u16, fine: bool) -> End {
         if !fine {
             return End::delivered("wrong UDP checksum: discarded");
+        }
+        // `udp6_csum_init`: only short datagrams are summed anew.
+        let len = skb.packet.l4.len_bytes();
+        if skb.summed.is_some_and(|sum| sum != skb.unbalanced_sum()) && len > CHECKSUM_BREAK {
+            return End::delivered(
+                "a rule changed the IPv6 header after connection tracking had summed it up: taken for a wrong UDP \
+                 checksum, discarded",
+            );
         }
         if self.owns(proto::UDP, port) {
             return End::delivered("to the socket that listens on the port");

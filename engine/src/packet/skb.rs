@@ -130,6 +130,9 @@ pub struct Skb {
     pub nf_trace: bool,
     /// IPVS has dealt with it and looks no more (`skb->ipvs_property`).
     pub ipvs: bool,
+    /// [`Self::unbalanced_sum`] when connection tracking verified the checksum of an IPv6 packet: the kernel keeps
+    /// the sum it took then, header and all (`nf_ip6_checksum`).
+    pub summed: Option<u32>,
 }
 
 impl Skb {
@@ -157,6 +160,7 @@ impl Skb {
             frag_parts: Vec::new(),
             nf_trace: false,
             ipvs: false,
+            summed: None,
         }
     }
 
@@ -170,5 +174,13 @@ impl Skb {
 
     pub const fn family(&self) -> Family {
         self.packet.family()
+    }
+
+    /// Sum of the fields of an IPv6 header that nobody balances in a checksum when they change: traffic class, flow
+    /// label, hop limit.
+    pub fn unbalanced_sum(&self) -> u32 {
+        let ip = &self.packet.ip;
+        let words = [u32::from(ip.tos) << 4 | ip.flow_label >> 16, ip.flow_label & 0xffff, u32::from(ip.ttl)];
+        words.iter().sum::<u32>() % 0xffff
     }
 }

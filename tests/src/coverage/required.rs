@@ -1,7 +1,7 @@
-//! What must be exercised: the matches, targets, kinds of NAT and transitions that iptables and conntrack
+//! What must be exercised: the matches, targets, kinds of NAT and transitions that iptables, nftables and conntrack
 //! rulesets of Kubernetes, Docker and plain firewalls are made of.
 
-use super::{Area, Item, transitions};
+use super::{Area, Item, nft, transitions};
 
 const MATCHES: &[&str] = &[
     "-s",
@@ -225,9 +225,13 @@ const TRAFFIC: &[&str] = &[
 /// Everything, sorted.
 pub fn all() -> Vec<Item> {
     let mut items = Vec::new();
-    for (area, names) in
-        [(Area::Match, MATCHES), (Area::Target, TARGETS), (Area::Nat, NAT), (Area::Traffic, TRAFFIC)]
-    {
+    for (area, names) in [
+        (Area::Match, MATCHES),
+        (Area::Target, TARGETS),
+        (Area::Nat, NAT),
+        (Area::Nftables, nft::WORDS),
+        (Area::Traffic, TRAFFIC),
+    ] {
         items.extend(names.iter().map(|name| (area, (*name).to_string())));
     }
     items.extend(SETS.iter().map(|kind| (Area::Set, format!("--match-set {kind}"))));

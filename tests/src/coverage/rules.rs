@@ -29,6 +29,8 @@ pub(super) fn collect(file: &CaseFile, run: &Run, found: &mut BTreeSet<Item>) {
     for (command, text) in &run.show {
         if command.contains("tables") && command.contains("-save") {
             text.lines().for_each(|line| rule(line, &sets, found));
+        } else if command == "nft list ruleset" {
+            super::nft::collect(text, found);
         } else if command.starts_with("conntrack -L") {
             text.lines().for_each(|line| entry(line, found));
         }

@@ -651,6 +651,78 @@ const WHOLE: &[(&str, &str, &str, &str)] = &[
         "table ip t {\n set names { type ifname; flags interval; elements = { \"c*\", \"eth0\" } }\n chain f { type filter hook forward priority 0; iifname @names counter; oifname @names counter; iifname . ip saddr { \"c0\" . 10.1.0.2 } counter; }\n}",
         PING,
     ),
+    (
+        "udp6-summed-hoplimit",
+        "a hop limit set behind connection tracking spoils the sum of datagrams of more than 76 bytes",
+        "table ip6 t {\n chain i { type filter hook input priority 0; ct state new counter; ip6 hoplimit set 33; }\n chain o { type filter hook output priority 0; counter; }\n}",
+        "c0 udp [fd00:1::2]:5000 > [fd00:2::1]:53 len=500\nc0 udp [fd00:1::2]:5001 > [fd00:2::1]:53 len=69\nc0 udp [fd00:1::2]:5002 > [fd00:2::1]:53 len=68\nc0 [fd00:1::2]:5003 > [fd00:2::1]:53 S seq=1 len=500\nc0 icmpv6 fd00:1::2 > fd00:2::1 128/0 id=7 seq=1 len=500",
+    ),
+    (
+        "udp6-summed-dscp",
+        "the same for a traffic class set in PREROUTING, for whom it changes",
+        "table ip6 t {\n chain p { type filter hook prerouting priority mangle; ct state new counter; ip6 dscp set ef; }\n chain o { type filter hook output priority 0; counter; }\n}",
+        "c0 udp [fd00:1::2]:5000 > [fd00:2::1]:53 len=500\nc0 udp [fd00:1::2]:5001 > [fd00:2::1]:53 len=500 tos=184",
+    ),
+    (
+        "udp6-summed-flowlabel",
+        "the same for a flow label",
+        "table ip6 t {\n chain i { type filter hook input priority 0; ct state new counter; ip6 flowlabel set 5; }\n chain o { type filter hook output priority 0; counter; }\n}",
+        "c0 udp [fd00:1::2]:5000 > [fd00:2::1]:53 len=500\nc0 udp [fd00:1::2]:5001 > [fd00:2::1]:53 len=68",
+    ),
+    (
+        "udp6-summed-before",
+        "a change before connection tracking is part of the sum",
+        "table ip6 t {\n chain p { type filter hook prerouting priority raw; ip6 hoplimit set 33; }\n chain i { type filter hook input priority 0; ct state new counter; }\n}",
+        "c0 udp [fd00:1::2]:5000 > [fd00:2::1]:53 len=500",
+    ),
+    (
+        "udp6-summed-untracked",
+        "what is not tracked is not summed up",
+        "table ip6 t {\n chain p { type filter hook prerouting priority raw; notrack; }\n chain i { type filter hook input priority 0; ct state untracked counter; ip6 hoplimit set 33; }\n}",
+        "c0 udp [fd00:1::2]:5000 > [fd00:2::1]:53 len=500",
+    ),
+    (
+        "ct-zone-template",
+        "behind ct zone set and before the tracker a packet counts as NEW, in no direction's addresses",
+        "table ip t {\n chain z { type filter hook prerouting priority -300; udp dport 53 ct zone set 1; udp dport 54 ct zone set 0; udp dport 55 notrack; udp dport 55 ct zone set 2; }\n chain r { type filter hook prerouting priority -299; ct state invalid counter; ct state new counter; ct state untracked counter; ct direction original counter; ct status 0x0 counter; ct status & 0x800 == 0x800 counter; ct mark 0x0 counter; ct zone 1 counter; ct zone 0 counter; ct original ip saddr 10.1.0.2 counter; notrack; }\n chain m { type filter hook prerouting priority -150; ct state new counter; ct state untracked counter; ct zone 1 counter; ct zone 2 counter; }\n}",
+        "c0 udp 10.1.0.2:5000 > 10.2.0.2:53 len=1\nc0 udp 10.1.0.2:5000 > 10.2.0.2:54 len=1\nc0 udp 10.1.0.2:5000 > 10.2.0.2:55 len=1\nc0 udp 10.1.0.2:5000 > 10.2.0.2:56 len=1",
+    ),
+    (
+        "tcp-option-any-protocol",
+        "a TCP option is looked for in every packet, and found in those of TCP",
+        "table ip t {\n chain f { type filter hook forward priority 0; tcp option maxseg exists counter; tcp option maxseg missing counter; tcp option maxseg missing udp dport 53 counter; udp dport 53 tcp option maxseg size 1460 counter; icmp type echo-request tcp option sack-perm missing counter; meta l4proto { icmp, ipv6-icmp } tcp option window exists counter; }\n}",
+        MIX,
+    ),
+    (
+        "reject-reset-order",
+        "a reset presupposes TCP, and that is asked before all else of the rule",
+        "table ip t {\n chain f { type filter hook forward priority 0; numgen inc mod 2 1 reject with tcp reset; counter reject with tcp reset; }\n}",
+        MIX,
+    ),
+    (
+        "bounds",
+        "two bounds side by side are listed as a range, also where nothing lies in it",
+        "table ip t {\n chain f { type filter hook forward priority 0; ip ttl >= 5 ip ttl <= 60 counter; ip ttl < 60 ip ttl > 62 counter; meta length >= 28 meta length <= 33 counter; ip ttl > 4 ip ttl <= 60 counter; }\n}",
+        MIX,
+    ),
+    (
+        "protocol-of-option",
+        "the protocol before a TCP option is not listed, but asked",
+        "table ip t {\n chain f { type filter hook forward priority 0; meta l4proto udp tcp option maxseg missing counter; ip protocol tcp tcp option maxseg missing counter; icmp type destination-unreachable tcp option maxseg missing counter; meta l4proto icmp tcp option maxseg size set 900 counter; }\n}",
+        MIX,
+    ),
+    (
+        "th-by-protocol",
+        "ports behind a match of the protocol are listed as what lies there",
+        "table ip t {\n set pairs { type ipv4_addr . inet_service; elements = { 10.2.0.2 . 53 } }\n map ports { type inet_service : verdict; elements = { 80 : continue } }\n chain f { type filter hook forward priority 0; ip daddr . udp dport @pairs meta mark set jhash th sport . th dport mod 16 seed 0x5 counter; tcp dport vmap @ports th sport 4000 counter; tcp flags & (syn|ack) == syn th dport { 80, 443 } counter; icmp type echo-request th dport 80-90 counter; ip saddr . th dport @pairs counter; udp dport 53 add @pairs { ip saddr . th sport }; }\n}",
+        MIX,
+    ),
+    (
+        "dnat6-range",
+        "a range of IPv6 addresses to choose from, and one chosen by turns",
+        "table ip6 t {\n chain n { type nat hook prerouting priority -100; udp dport 53 dnat to fd00:2::7-fd00:2::8; udp dport 54 dnat to numgen inc mod 2 map { 0 : fd00:2::7, 1 : fd00:2::8 }; }\n}",
+        "c0 udp [fd00:1::2]:5000 > [fd96::1]:53 len=1\nc0 udp [fd00:1::2]:5001 > [fd96::1]:53 len=1\nc0 udp [fd00:1::3]:5000 > [fd96::1]:53 len=1\nc0 udp [fd00:1::4]:5000 > [fd96::2]:53 len=1\nc0 udp [fd00:1::2]:5000 > [fd96::1]:54 len=1\nc0 udp [fd00:1::2]:5001 > [fd96::1]:54 len=1\nc0 udp [fd00:1::2]:5002 > [fd96::1]:54 len=1",
+    ),
 ];
 
 pub(super) fn cases() -> Vec<Named> {

@@ -340,7 +340,11 @@ impl Writer<'_> {
             }
             18 if self.about == Some("tcp") => "tcp option maxseg size set 900".into(),
             19 => "counter name \"c1\"".into(),
-            20 => "meta mark set jhash th sport . th dport mod 16 seed 0x5".into(),
+            // Behind a match of the protocol: there lies a checksum of ICMP, and of a timestamp reply it tells the time.
+            20 if self.about != Some("icmp") => {
+                let protocol = self.transport().unwrap_or("{ tcp, udp }");
+                format!("meta l4proto {protocol} meta mark set jhash th sport . th dport mod 16 seed 0x5")
+            }
             _ => String::new(),
         }
     }
@@ -398,7 +402,7 @@ impl Writer<'_> {
         match self.rng.below(6) {
             0 | 1 => "masquerade".into(),
             2 | 3 => format!("{with} {to}"),
-            4 if self.about == Some("tcp") => "tcp sport 1-65535 masquerade to :30000-30010".into(),
+            4 if self.about == Some("tcp") => "tcp sport 1-65535 masquerade to :30000-31000".into(),
             _ => "accept".into(),
         }
     }

@@ -25,7 +25,10 @@ impl Walk<'_, '_, '_> {
     ) -> Result<u128, Stop> {
         let entry = skb.ct.and_then(|at| self.cx.ct.entry(at));
         if key == CtKey::State {
-            return Ok(state_bits(skb.ct_info, entry.is_some()));
+            // Between `ct zone set` and the tracker a packet has a template for a connection: that counts as a NEW
+            // one, and has nothing else.
+            let template = entry.is_none() && skb.ct_template;
+            return Ok(if template { bit::NEW } else { state_bits(skb.ct_info, entry.is_some()) });
         }
         let entry = entry.ok_or(Stop::Break)?;
         let tuple: &Tuple = match direction {

@@ -61,14 +61,15 @@ impl<'a> Walk<'a, '_, '_> {
             if direction.is_some() {
                 return Err(Stop::Unknown("ct zone of one direction"));
             }
-            if skb.ct.is_none() && skb.ct_zone == 0 {
+            if skb.ct.is_none() && !skb.ct_template {
                 // The template takes the place of a `notrack` before it.
                 skb.ct_info = CtInfo::None;
-                skb.ct_zone = value as u16;
+                (skb.ct_zone, skb.ct_template) = (value as u16, true);
                 self.cx.rewrote("ct zone set", "zone", 0, skb.ct_zone);
             }
             return Ok(Flow::Next);
         }
+        // What is written to a template does not reach the connection.
         let Some(at) = skb.ct else { return Ok(Flow::Next) };
         match key {
             CtKey::Mark => {
@@ -168,7 +169,7 @@ impl<'a> Walk<'a, '_, '_> {
     /// `notrack`: of a packet that has no connection yet.
     pub(super) fn notrack(&mut self, skb: &mut Skb) -> Flow {
         // A template of `ct zone set` counts as a connection.
-        if skb.ct.is_none() && skb.ct_zone == 0 && skb.ct_info == CtInfo::None {
+        if skb.ct.is_none() && !skb.ct_template && skb.ct_info == CtInfo::None {
             skb.ct_info = CtInfo::Untracked;
             self.cx.rewrote("notrack", "ctstate", "none", "untracked");
         }

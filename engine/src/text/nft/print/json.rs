@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::elements::ordered;
-use super::{ListOptions, Printer, expr, stmt};
+use super::{ListOptions, Printer, expr, listed, stmt};
 use crate::base::Instant;
 use crate::netfilter::nft::object::ObjectBody;
 use crate::netfilter::nft::set::ElementStmt;
@@ -222,7 +222,8 @@ impl Printer<'_> {
         if let Some(comment) = &rule.comment {
             inside.push(("comment", text(comment)));
         }
-        let statements: Vec<String> = rule.statements.iter().map(|s| self.json_statement(s)).collect();
+        let listed = listed::listed(self.table.family, &rule.statements);
+        let statements: Vec<String> = listed.iter().map(|s| self.json_statement(s)).collect();
         inside.push(("expr", array(&statements)));
         object("rule", &inside)
     }

@@ -4,6 +4,7 @@
 pub(super) mod elements;
 pub(super) mod expr;
 pub(super) mod json;
+mod listed;
 pub(super) mod stmt;
 
 use std::fmt::Write as _;
@@ -408,7 +409,7 @@ impl Printer<'_> {
 
     /// A rule, `depth` tabs deep: chains written in it are a tab deeper.
     pub(super) fn rule(&self, out: &mut String, rule: &Rule, depth: usize) {
-        for (index, statement) in rule.statements.iter().enumerate() {
+        for (index, statement) in listed::listed(self.table.family, &rule.statements).iter().enumerate() {
             if index > 0 {
                 out.push(' ');
             }

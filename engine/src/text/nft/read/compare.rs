@@ -7,7 +7,7 @@ use super::lower;
 use super::rule::RuleReader;
 use crate::netfilter::nft::expr::{ExthdrField, Payload};
 use crate::netfilter::nft::{
-    AnonymousSet, BinaryOp, CtKey, Expr, L3, MatchOp, MetaKey, Proto, SetData, SetRef, Span, Statement, Type,
+    BinaryOp, CtKey, Expr, L3, MatchOp, MetaKey, Proto, SetData, SetRef, Span, Statement, Type,
 };
 use crate::text::diag::Place;
 use crate::text::nft::fault::{Errno, Fault};
@@ -170,17 +170,7 @@ impl RuleReader<'_, '_, '_> {
         };
         let named = self.named(base, offset_bits, bits);
         let Payload::Field { field, .. } = named else { return lower::comparison(left, op, right) };
-        let ty = field.ty;
-        let right = match right {
-            Expr::Value { value, .. } => Expr::Value { ty, value },
-            Expr::Range { low, high, .. } => Expr::Range { ty, low, high },
-            Expr::Set(SetRef::Anonymous(set)) => {
-                let set = AnonymousSet { key: vec![ty], ..(*set).clone() };
-                Expr::Set(SetRef::Anonymous(Arc::new(set)))
-            }
-            other => other,
-        };
-        lower::comparison(Expr::Payload(named), op, right)
+        lower::comparison(Expr::Payload(named), op, lower::typed(right, field.ty))
     }
 
     /// `"23:00"-"01:00"` is what lies outside of the other way round.

@@ -494,8 +494,8 @@ impl<'a> RuleReader<'_, '_, 'a> {
         Ok((header, field))
     }
 
+    /// The tool adds no match of the protocol: the kernel finds no option in a packet that is not TCP.
     fn tcp_option(&mut self) -> Result<Expr, Fault> {
-        self.needs(Proto::Tcp, self.cur.peek().place)?;
         if self.cur.eat("@") {
             let kind = self.cur.number(255)? as u8;
             self.cur.expect(",")?;

@@ -1,11 +1,12 @@
 //! From what is written to what is listed: the tool's way through the kernel's bytecode and back.
 //!
 //! Operators with constants fold into one mask and one exclusive or and come out again as the tool prints them. Matches
-//! of neighbouring fields merge. A protocol match that a field of that protocol repeats goes away.
+//! of neighbouring fields merge. What the kernel keeps and the tool does not list is left to `print::listed`.
+
+use std::sync::Arc;
 
 use crate::netfilter::nft::{
-    BinaryOp, Expr, L3, MatchOp, MetaKey, Payload, PayloadBase, Proto, RejectWith, Span, Statement,
-    TableFamily, Type,
+    AnonymousSet, BinaryOp, Expr, L3, MatchOp, MetaKey, Payload, Proto, SetRef, Span, Statement, Type,
 };
 
 /// `meta nfproto ipv4`.
@@ -193,9 +194,8 @@ fn unwrap<'e>(expr: &'e Expr, full: u128, mask: &mut u128, xor: &mut u128) -> Op
 }
 
 /// The statements of a rule in the order and number they are listed.
-pub(super) fn rule(family: TableFamily, statements: Vec<Statement>) -> Vec<Statement> {
-    let statements = without_implied_types(with_named_ports(statements));
-    without_repeated_protocols(family, merged(statements))
+pub(super) fn rule(statements: Vec<Statement>) -> Vec<Statement> {
+    merged(without_implied_types(with_named_ports(statements)))
 }
 
 /// A match of a whole header field with a constant, by base and bit: what the tool may merge with a neighbour.
@@ -269,7 +269,7 @@ fn merged(statements: Vec<Statement>) -> Vec<Statement> {
 
 /// What a match states about protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
+pub(in crate::text::nft) enum Protocol {
     /// Network, by `meta nfproto`, `meta protocol` or `ether type`.
     Network,
     /// Transport, by `meta l4proto`.
@@ -278,7 +278,7 @@ enum Protocol {
     TransportByHeader(u8),
 }
 
-fn stated(statement: &Statement) -> Option<Protocol> {
+pub(in crate::text::nft) fn stated(statement: &Statement) -> Option<Protocol> {
     let Statement::Match { left, op: MatchOp::Eq, right: Expr::Value { value, .. } } = statement else {
         return None;
     };
@@ -297,35 +297,38 @@ fn stated(statement: &Statement) -> Option<Protocol> {
     }
 }
 
-fn is_meta_protocol(statement: &Statement) -> bool {
-    matches!(statement, Statement::Match { left: Expr::Meta(MetaKey::Protocol), .. })
-}
-
-/// Whether it states the protocol that all packets of the family have.
-fn is_protocol_of(statement: &Statement, family: TableFamily) -> bool {
-    let Statement::Match { right: Expr::Value { value, .. }, .. } = statement else { return false };
-    matches!((family, value), (TableFamily::Ip, 0x800) | (TableFamily::Ip6, 0x86dd))
-}
-
 /// Ports behind a match that tells the transport protocol are that protocol's.
 fn with_named_ports(mut statements: Vec<Statement>) -> Vec<Statement> {
     let mut l4 = None;
     for statement in &mut statements {
+        // A field of a protocol has the match of that protocol before its statement.
+        l4 = protocol_read(statement).or(l4);
         if let Some(number) = l4 {
             rename_ports(statement, number);
         }
-        match stated(statement) {
-            Some(Protocol::Transport(number) | Protocol::TransportByHeader(number)) => l4 = Some(number),
-            Some(Protocol::Network) => {}
-            None => {
-                if let Statement::Match { left: Expr::Payload(Payload::Field { proto, .. }), .. } = statement
-                {
-                    l4 = proto.l4proto().or(l4);
-                }
-            }
+        if let Some(Protocol::Transport(number) | Protocol::TransportByHeader(number)) = stated(statement) {
+            l4 = Some(number);
         }
     }
     statements
+}
+
+/// The transport protocol of which a statement reads or writes a field.
+fn protocol_read(statement: &Statement) -> Option<u8> {
+    let number = |payload: &Payload| match payload {
+        Payload::Field { proto, .. } => proto.l4proto(),
+        Payload::Raw { .. } => None,
+    };
+    let mut found = match statement {
+        Statement::PayloadSet { field, .. } => number(field),
+        _ => None,
+    };
+    statement.visit(&mut |expr| {
+        if let Expr::Payload(payload) = expr {
+            found = number(payload).or(found);
+        }
+    });
+    found
 }
 
 /// `icmpv6 type packet-too-big` before `icmpv6 mtu` says nothing new.
@@ -357,112 +360,27 @@ fn without_implied_types(statements: Vec<Statement>) -> Vec<Statement> {
     out
 }
 
-/// Removes protocol matches that a later field implies (`payload_dependency_kill`).
-fn without_repeated_protocols(family: TableFamily, statements: Vec<Statement>) -> Vec<Statement> {
-    let one_family = matches!(family, TableFamily::Ip | TableFamily::Ip6);
-    let mut out: Vec<Option<Statement>> = Vec::with_capacity(statements.len());
-    let (mut network, mut transport): (Option<usize>, Option<usize>) = (None, None);
-    for statement in statements {
-        let uses = uses(&statement);
-        if (uses.network || uses.transport)
-            && let Some(at) = network
-            && (uses.network || uses.icmp || (one_family && out[at].as_ref().is_some_and(is_meta_protocol)))
-        {
-            let kept = out[at].as_ref().is_some_and(|s| is_meta_protocol(s) && !is_protocol_of(s, family));
-            if !kept {
-                out[at] = None;
-            }
-            network = None;
+/// A constant, range or set in place, as one of type `ty`.
+pub(super) fn typed(right: Expr, ty: Type) -> Expr {
+    match right {
+        Expr::Value { value, .. } => Expr::Value { ty, value },
+        Expr::Range { low, high, .. } => Expr::Range { ty, low, high },
+        Expr::Set(SetRef::Anonymous(set)) => {
+            let set = AnonymousSet { key: vec![ty], ..(*set).clone() };
+            Expr::Set(SetRef::Anonymous(Arc::new(set)))
         }
-        if uses.transport
-            && let Some(at) = transport.take()
-        {
-            out[at] = None;
-        }
-        if let Statement::Reject(with) = &statement {
-            match with {
-                RejectWith::TcpReset if one_family => {
-                    if let Some(at) = transport.take() {
-                        out[at] = None;
-                    }
-                }
-                RejectWith::Icmp(_) | RejectWith::Icmpv6(_) => {
-                    if let Some(at) = network.take()
-                        && out[at].as_ref().is_some_and(|s| !is_meta_protocol(s))
-                    {
-                        out[at] = None;
-                    }
-                }
-                RejectWith::TcpReset | RejectWith::Icmpx(_) => {}
-            }
-        }
-        let at = out.len();
-        match stated(&statement) {
-            Some(Protocol::Network) => network = Some(at),
-            Some(Protocol::Transport(_)) => transport = Some(at),
-            Some(Protocol::TransportByHeader(_)) => {
-                // `ip protocol` says IPv4 too; in a table of several families it has to stay.
-                transport = one_family.then_some(at);
-            }
-            None if !matches!(statement, Statement::Match { .. } | Statement::VerdictMap { .. }) => {
-                (network, transport) = (None, None);
-            }
-            None => {}
-        }
-        out.push(Some(statement));
+        other => other,
     }
-    out.into_iter().flatten().collect()
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Uses {
-    network: bool,
-    transport: bool,
-    /// ICMP of one family implies the family.
-    icmp: bool,
-}
-
-/// Which headers a statement reads.
-fn uses(statement: &Statement) -> Uses {
-    let mut uses = Uses::default();
-    let mut field = |payload: &Payload| match payload {
-        Payload::Field { proto: Proto::Ip | Proto::Ip6, .. }
-        | Payload::Raw { base: PayloadBase::Network, .. } => {
-            uses.network = true;
-        }
-        Payload::Field { proto: Proto::Th, .. } => {}
-        Payload::Field { proto, .. } if proto.l4proto().is_some() => {
-            uses.transport = true;
-            uses.icmp |= matches!(proto, Proto::Icmp | Proto::Icmpv6);
-        }
-        Payload::Field { .. } | Payload::Raw { .. } => {}
-    };
-    if let Statement::PayloadSet { field: payload, .. } = statement {
-        field(payload);
-    }
-    let mut exthdr = false;
-    let mut ip6 = false;
-    statement.visit(&mut |expr| match expr {
-        Expr::Payload(payload) => field(payload),
-        Expr::Exthdr(crate::netfilter::nft::ExthdrField::TcpOption { .. }) => exthdr = true,
-        Expr::Exthdr(crate::netfilter::nft::ExthdrField::TcpRaw { .. }) => exthdr = true,
-        Expr::Exthdr(_) | Expr::Rt { family: Some(_), .. } => ip6 = true,
-        _ => {}
-    });
-    if matches!(statement, Statement::ExthdrSet { .. }) {
-        exthdr = true;
-    }
-    uses.transport |= exthdr;
-    uses.network |= ip6;
-    uses
-}
-
-/// `th dport` behind `meta l4proto tcp` is `tcp dport`.
+/// `th dport` behind `meta l4proto tcp` is `tcp dport`, and behind `meta l4proto icmp` what lies there:
+/// `icmp checksum`.
 fn rename_ports(statement: &mut Statement, number: u8) {
     let Some(proto) = Proto::ALL.into_iter().find(|p| p.l4proto() == Some(number)) else { return };
     let rename = |payload: &mut Payload| {
         if let Payload::Field { proto: Proto::Th, field } = payload
-            && let Some(named) = proto.field(field.name)
+            && let Some(named) =
+                proto.fields().iter().find(|f| f.offset_bits == field.offset_bits && f.bits == field.bits)
         {
             *payload = Payload::Field { proto, field: named };
         }
@@ -478,13 +396,24 @@ fn rename_ports(statement: &mut Statement, number: u8) {
         }
     }
     match statement {
-        Statement::Match { left, .. } => inside(left, &rename),
+        Statement::Match { left, right, .. } => {
+            let before = left.ty();
+            inside(left, &rename);
+            if let Some(ty) = left.ty().filter(|ty| Some(*ty) != before) {
+                *right = typed(right.clone(), ty);
+            }
+        }
         Statement::VerdictMap { key, .. } => inside(key, &rename),
         Statement::PayloadSet { field, value } => {
             rename(field);
             inside(value, &rename);
         }
         Statement::MetaSet { value, .. } | Statement::CtSet { value, .. } => inside(value, &rename),
+        Statement::SetElement { key, data, .. } => {
+            inside(key, &rename);
+            data.iter_mut().for_each(|data| inside(data, &rename));
+        }
+        Statement::Nat(nat) => nat.addr.iter_mut().chain(&mut nat.port).for_each(|e| inside(e, &rename)),
         _ => {}
     }
 }

@@ -91,7 +91,7 @@ pub(in crate::text::nft) fn rule<'a>(
         listed: 0,
     };
     let comment = reader.all()?;
-    let statements = lower::rule(table.family, reader.statements);
+    let statements = lower::rule(reader.statements);
     Ok(ReadRule {
         statements,
         comment,
