@@ -169,7 +169,8 @@ impl Netns {
         Ok(())
     }
 
-    /// The address dialled when the packet was for the node; otherwise one of the device towards the sender.
+    /// The address dialled when the packet was for the node; otherwise one of the device towards the sender, or of
+    /// the one it came in through.
     fn error_source(&self, offender: &Skb) -> Option<IpAddr> {
         let ip = &offender.packet.ip;
         let local = match offender.family() {
@@ -179,8 +180,12 @@ impl Netns {
         if local {
             return Some(ip.dst);
         }
-        if self.inet.sysctls.icmp_errors_use_inbound_ifaddr
-            && offender.family() == Family::V4
+        // IPv6 takes it from the device the offender came in through, wherever the error leaves (asked of 6.18).
+        let of_the_inbound = match offender.family() {
+            Family::V4 => self.inet.sysctls.icmp_errors_use_inbound_ifaddr,
+            Family::V6 => true,
+        };
+        if of_the_inbound
             && let Some(addr) = offender.indev.and_then(|dev| self.inet.select_source(dev, ip.src, ip.src))
         {
             return Some(addr);

@@ -17,12 +17,11 @@ pub(super) fn with_rules(ruleset: &str) -> String {
     ruleset.replacen("COMMIT\n", rules, 1)
 }
 
-/// A SYN that offers ECN, and over IPv4 a datagram whose sender the way back does not lead to. (Over IPv6 an error
-/// about it comes from another address than the engine's: a difference that is known, and not emulated.)
-pub(super) fn packets(family: Family, at_ms: u64) -> Vec<Packet> {
-    let (client, server) = match family {
-        Family::V4 => ("10.1.0.2", "10.2.0.2"),
-        Family::V6 => ("fd00:1::2", "fd00:2::2"),
+/// A SYN that offers ECN, and a datagram whose sender the way back does not lead to.
+pub(super) fn packets(family: Family, at_ms: u64) -> [Packet; 2] {
+    let (client, server, remote) = match family {
+        Family::V4 => ("10.1.0.2", "10.2.0.2", "10.96.0.1"),
+        Family::V6 => ("fd00:1::2", "fd00:2::2", "fd96::1"),
     };
     let packet = |input: &str, to: &str, proto: &str| Packet {
         at_ms,
@@ -35,10 +34,6 @@ pub(super) fn packets(family: Family, at_ms: u64) -> Vec<Packet> {
         len: Some(0),
         ..Packet::default()
     };
-    let mut packets =
-        vec![Packet { flags: Some("SEC".into()), seq: Some(1000), ..packet("c0", server, "tcp") }];
-    if family == Family::V4 {
-        packets.push(packet("s0", "10.96.0.1", "udp"));
-    }
-    packets
+    let syn = Packet { flags: Some("SEC".into()), seq: Some(1000), ..packet("c0", server, "tcp") };
+    [syn, packet("s0", remote, "udp")]
 }
