@@ -168,6 +168,9 @@ mod tests {
             let told = host.answer(Ask::Run { packet, connection: 1 });
             let Told::Ran(lockstep) = told else { panic!("{name}: {told:?}") };
             assert!(!lockstep.lanes[0].ways.is_empty(), "{name}: {}", lockstep.lanes[0].not_run);
+            // Both tables of flows, then the frontend: the programs leave no rules in the trace, but their questions count.
+            let ebpf = lockstep.lanes.iter().find(|lane| lane.name == "ebpf").expect("a lane");
+            assert!(ebpf.ways[0].lookups >= 3, "{name}: {} look-ups", ebpf.ways[0].lookups);
         }
     }
 

@@ -76,17 +76,23 @@ impl Ebpf {
             From::Socket => Client::Cookie(0),
             From::Outside | From::Pod => Client::Addr(flow.src.0),
         };
-        let (id, how) = match self.maps.remembered(client, service, now) {
+        let (remembered, asked) = self.maps.remembered(client, service, now);
+        self.lookups += asked;
+        let (id, how) = match remembered {
             Some(id) => (id, "session affinity"),
             None if from != From::Socket && self.config.algorithm == Algorithm::Maglev => {
                 let (sport, dport) =
                     if service.spec.affinity.is_some() { (0, 0) } else { (flow.src.1, flow.dst.1) };
                 let hash = packet_hash(flow.src.0, sport, dport, flow.proto, self.config.seed);
+                // The table is a map in a map: the service's, then the slot's.
+                self.lookups += 2;
                 let table = self.maps.table(service.id);
                 let slot = hash.checked_rem(table.len() as u32)? as usize;
                 (*table.get(slot)?, "the Maglev table")
             }
             None => {
+                // `lb4_lookup_backend_slot`.
+                self.lookups += 1;
                 let draw = u64::from(self.supplied.next_u32(&mut self.draws));
                 let slot = ((draw * service.backends.len() as u64) >> 32) as usize;
                 (*service.backends.get(slot)?, "a random slot")

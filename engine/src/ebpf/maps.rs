@@ -228,14 +228,17 @@ impl Maps {
         client: Client,
         service: &Service,
         now: Instant,
-    ) -> Option<BackendId> {
-        let lifetime = service.spec.affinity?;
-        let (used, backend) = self.affinity.get_mut(&(client, service.id))?;
-        if now.since(*used) >= lifetime || !service.backends.contains(backend) {
-            return None;
+    ) -> (Option<BackendId>, u64) {
+        let Some(lifetime) = service.spec.affinity else { return (None, 0) };
+        let Some((used, backend)) = self.affinity.get_mut(&(client, service.id)) else { return (None, 1) };
+        if now.since(*used) >= lifetime {
+            return (None, 1);
+        }
+        if !service.backends.contains(backend) {
+            return (None, 2);
         }
         *used = now;
-        Some(*backend)
+        (Some(*backend), 2)
     }
 
     pub(super) fn remember(&mut self, client: Client, service: &Service, backend: BackendId, now: Instant) {

@@ -33,8 +33,8 @@ pub struct WayView {
     pub outcome: Outcome,
     pub sentence: String,
     pub rules: u64,
-    /// Questions asked of sets and maps.
-    pub lookups: u32,
+    /// Questions asked of sets and maps, those of the eBPF programs among them.
+    pub lookups: u64,
     /// Entries in the connection table afterwards.
     pub connections: u32,
     /// `10.96.0.1:80 → 10.244.1.10:8080`, in the order they were made.
@@ -65,8 +65,11 @@ pub fn lockstep_view(planes: &mut Planes, spec: &PacketSpec, connection: u32) ->
         let mut ways = Vec::new();
         match planes.start(at, spec, connection) {
             Ok(session) => {
+                let mut asked_before = 0;
                 while let (Some(sent), Some(trace)) = (session.sent().last(), sent_view(session)) {
-                    lane.ways.push(way(&sent.ran.trace, &trace));
+                    let asked = session.netns().ebpf.as_ref().map_or(0, |programs| programs.lookups());
+                    lane.ways.push(way(&sent.ran.trace, &trace, asked - asked_before));
+                    asked_before = asked;
                     ways.push(trace);
                     // The answer, if anybody gives one.
                     if ways.len() == 2 || session.reply(Level::Full).is_err() {
@@ -84,7 +87,8 @@ pub fn lockstep_view(planes: &mut Planes, spec: &PacketSpec, connection: u32) ->
     view
 }
 
-fn way(trace: &Trace, view: &TraceView) -> WayView {
+/// `asked`: map look-ups of the eBPF programs, which leave no rule in the trace.
+fn way(trace: &Trace, view: &TraceView, asked: u64) -> WayView {
     let nat = view.steps.iter().flat_map(|step| &step.changes).filter(|change| change.field.is_nat());
     let rewrites =
         nat.map(|change| format!("{} {} → {}", change.field.name(), change.was, change.now)).collect();
@@ -94,7 +98,7 @@ fn way(trace: &Trace, view: &TraceView) -> WayView {
         outcome: view.verdict.outcome,
         sentence: view.verdict.sentence.clone(),
         rules: view.rules_walked,
-        lookups: lookups(trace),
+        lookups: lookups(trace) + asked,
         connections: view.table.len() as u32,
         rewrites,
         path: path(view),
@@ -108,12 +112,12 @@ fn is_lookup(check: &Check) -> bool {
     &*check.field == "--match-set" || check.want.trim_start_matches("!= ").starts_with(['@', '{'])
 }
 
-fn lookups(trace: &Trace) -> u32 {
+fn lookups(trace: &Trace) -> u64 {
     let count = trace.events.iter().map(|event| match &event.kind {
         TraceKind::Rule { checks, .. } => checks.iter().filter(|check| is_lookup(check)).count(),
         _ => 0,
     });
-    count.sum::<usize>() as u32
+    count.sum::<usize>() as u64
 }
 
 fn path(view: &TraceView) -> String {
