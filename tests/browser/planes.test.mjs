@@ -30,6 +30,8 @@ for (const { view, viewport, dark } of VIEWS) {
   pageTest(`an edit is lit and explained, ${view}`, { viewport, dark }, async (page) => {
     await open(page, "#/planes");
     await settled(page);
+    const lookups = await compared(page).getByRole("row", { name: /^set and map lookups/ }).first().locator("td").allInnerTexts();
+    assert.ok(lookups.length === 4 && Number(lookups.at(-1)) > 0, `the eBPF programs ask their maps: ${lookups}`);
     await assertFits(page, "the first sample");
     await assertAccessible(page, "the first sample");
     await screenshot(page, `planes-start-${view}`, { fullPage: true });
@@ -132,10 +134,24 @@ pageTest("a thousand Services: an edit stays small and the page responsive", {},
   const [task, [first, second]] = await longestTask(page.context().browser(), page, () => editALargeNode(page));
   console.log(`# 1,000 Services: ${first} ms to the first sync, ${second} ms from an edit to its sync (350 of them the pause in typing)`);
   console.log(`# the longest task of the main thread meanwhile computed ${task.toFixed(1)} ms`);
+  // What it computed, not how long it took: other programs of this machine are not the page's doing.
+  assert.ok(task <= 50, `a task of the main thread computed ${task} ms`);
   assert.match(await page.locator(".held-count").innerText(), /changed [1-9]/);
   assert.match(await compared(page).innerText(), /rules evaluated/);
   await screenshot(page, "planes-large");
 });
+
+/**
+ * Selects all manifests and pastes others over them, as a person does. `fill` has Chromium type them instead: line by line
+ * in one task, with an event and a layout for each, 145 ms where the paste takes 15.
+ */
+async function pasteOver(page, text) {
+  await page.evaluate((text) => navigator.clipboard.writeText(text), text);
+  await objects(page).focus();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.press("ControlOrMeta+v");
+  assert.equal(await objects(page).inputValue(), text);
+}
 
 /** Milliseconds until the first sync of 1,000 Services, and until the sync of an edit. */
 async function editALargeNode(page) {
@@ -145,7 +161,7 @@ async function editALargeNode(page) {
   const first = Date.now() - started;
   await settled(page);
   started = Date.now();
-  await edit(page, LAST_ENDPOINT, "");
+  await pasteOver(page, (await objects(page).inputValue()).replace(LAST_ENDPOINT, ""));
   await page.getByText(/^Partial sync of node-a: 1 of 1001/).waitFor();
   const second = Date.now() - started;
   await settled(page);
