@@ -154,6 +154,8 @@ pub enum Response {
     Planes(Box<planes::Told>),
     /// The request was understood and its input was not.
     Refused(Vec<(Input, ProblemView)>),
+    /// Only the engine with every data plane answers this; [`crate::backend`] asks it instead.
+    NeedsPlanes,
     /// The engine stopped; the text says how.
     Failed(String),
     /// The reader cancelled; nothing more comes.

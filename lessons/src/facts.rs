@@ -1,5 +1,6 @@
 //! Runs a scenario on the engine and gives what came out as facts: JSON that expressions read.
 
+use chainwalk_engine::base::PLANES;
 use chainwalk_engine::replay;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -74,6 +75,9 @@ pub fn compute(input: &Input, progress: &mut dyn FnMut(u32, u32)) -> Result<Comp
     match input {
         Input::Replay(_) => Err("this scenario is about single packets".to_owned()),
         Input::Spread(input) => spread::run_with(input, progress).map(Computed::Spread),
+        Input::Picks(_) | Input::Queue(_) | Input::Lookups(_) if !PLANES => {
+            Err("IPVS and nftables are not in this build of the engine".to_owned())
+        }
         Input::Picks(input) => picks::run(input).map(Computed::Picks),
         Input::Queue(input) => queue::run_with(input, progress).map(Computed::Queue),
         Input::Lookups(input) => lookups::run_with(input, progress).map(Computed::Lookups),

@@ -3,6 +3,7 @@
 //! Files are postcard bytes. Prose is HTML already, references are resolved, conditions are text of [`crate::expr`] and are
 //! evaluated on the reader's own run. Owns no parsing and no running.
 
+use chainwalk_engine::replay;
 use serde::{Deserialize, Serialize};
 
 use crate::lookups::LookupsInput;
@@ -64,6 +65,18 @@ pub enum Input {
     Queue(QueueInput),
     /// Many Services, one wanted.
     Lookups(LookupsInput),
+}
+
+impl Input {
+    /// Whether it takes an engine with [`chainwalk_engine::base::PLANES`] to run it.
+    pub fn needs_planes(&self) -> bool {
+        match self {
+            // One that cannot be read is refused by any.
+            Self::Replay(case) => replay::parse(case).is_ok_and(|case| case.needs_planes()),
+            Self::Spread(_) => false,
+            Self::Picks(_) | Self::Queue(_) | Self::Lookups(_) => true,
+        }
+    }
 }
 
 /// What [`crate::spread`] runs: a ruleset, a Service address, a number of connections.

@@ -36,9 +36,15 @@ const BUDGETS: &[Budget] = &[
         scope: Scope::Sum,
     },
     Budget {
-        what: "worker: WebAssembly of the engine",
+        what: "worker: WebAssembly of the engine a page begins with",
+        limit_bytes: 500_000,
+        holds: |path| ends_with(path, "wasm") && is_worker(path) && !has_planes(path),
+        scope: Scope::Sum,
+    },
+    Budget {
+        what: "worker: WebAssembly of the engine with every data plane",
         limit_bytes: 1_100_000,
-        holds: |path| ends_with(path, "wasm") && is_worker(path),
+        holds: |path| ends_with(path, "wasm") && has_planes(path),
         scope: Scope::Sum,
     },
     Budget {
@@ -119,4 +125,8 @@ fn ends_with(path: &Path, end: &str) -> bool {
 
 fn is_worker(path: &Path) -> bool {
     path.to_string_lossy().contains("worker")
+}
+
+fn has_planes(path: &Path) -> bool {
+    path.to_string_lossy().contains("worker-planes")
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use yew::Callback;
 
-use super::{Attachment, Backend, Incoming};
+use super::{Attachment, Backend, Incoming, Which};
 use crate::host::Session;
 use crate::protocol::{Envelope, Request, Response};
 
@@ -44,7 +44,8 @@ impl Backend for InlineBackend {
         });
     }
 
-    fn restart(&self) {
+    /// There is only one engine here; it holds what the page was built with.
+    fn restart(&self, _: Which) {
         *self.session.borrow_mut() = Session::default();
     }
 }

@@ -2,9 +2,14 @@
 //!
 //! Owns: run numbers, who waits for which answer, and cancelling. One `Backend` carries messages; the worker
 //! is one, the main-thread twin (feature `main-thread`) is the other. Components see only [`Engine`].
+//!
+//! There are two engines: the one a page begins with, and one with every data plane, which is larger. When the first says
+//! that it cannot answer, or the page asks what it surely cannot, the second takes over: it hears all that made the
+//! session, then what waits. Nobody who asked notices anything but the time it takes to load.
 
 #[cfg(any(test, feature = "main-thread"))]
 mod inline;
+mod journal;
 mod worker;
 
 use std::cell::{Cell, RefCell};
@@ -14,6 +19,7 @@ use std::rc::Rc;
 use wasm_bindgen::JsValue;
 use yew::Callback;
 
+use self::journal::Journal;
 use crate::protocol::{Envelope, PROTOCOL, Request, Response, RunId};
 
 #[cfg(any(test, feature = "main-thread"))]
@@ -27,8 +33,35 @@ pub type Attachment = JsValue;
 pub trait Backend {
     /// Sends a request.
     fn send(&self, envelope: Envelope<Request>, attachment: Option<Attachment>);
-    /// Stops whatever the engine does and starts it anew. Its session is lost.
-    fn restart(&self);
+    /// Stops whatever runs and starts an engine. The session is lost.
+    fn restart(&self, which: Which);
+}
+
+/// The two engines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// The one that a page begins with.
+    First,
+    /// The one with every data plane.
+    Whole,
+}
+
+/// How far the larger engine has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    First,
+    /// The larger one is loading. When it cannot be had, the first one is there again for the next question.
+    Loading,
+    Whole,
+}
+
+impl Stage {
+    const fn which(self) -> Which {
+        match self {
+            Self::First => Which::First,
+            Self::Loading | Self::Whole => Which::Whole,
+        }
+    }
 }
 
 /// What went wrong with the engine as a whole.
@@ -72,6 +105,9 @@ struct Inner {
     waiting: RefCell<BTreeMap<RunId, Callback<Response>>>,
     /// The engine stopped; the next question starts a new one.
     stopped: Cell<bool>,
+    stage: Cell<Stage>,
+    /// What the first engine has heard; empty once the larger one has taken over.
+    journal: RefCell<Journal>,
     on_error: Callback<EngineError>,
 }
 
@@ -98,6 +134,8 @@ impl Engine {
             next: Cell::new(1),
             waiting: RefCell::new(BTreeMap::new()),
             stopped: Cell::new(false),
+            stage: Cell::new(Stage::First),
+            journal: RefCell::default(),
             on_error,
         });
         let weak = Rc::downgrade(&inner);
@@ -131,12 +169,19 @@ impl Engine {
     ) -> RunId {
         let run = RunId(self.inner.next.get());
         self.inner.next.set(run.0 + 1);
+        if surely_needs_planes(&body) {
+            self.inner.enlarge();
+        }
         self.inner.waiting.borrow_mut().insert(run, answer);
+        let envelope = Envelope { run, body };
         if let Some(backend) = &*self.inner.backend.borrow() {
             if self.inner.stopped.replace(false) {
-                backend.restart();
+                backend.restart(self.inner.stage.get().which());
             }
-            backend.send(Envelope { run, body }, attachment);
+            if self.inner.stage.get() == Stage::First {
+                self.inner.journal.borrow_mut().ask(envelope.clone(), attachment.clone());
+            }
+            backend.send(envelope, attachment);
         }
         run
     }
@@ -144,8 +189,9 @@ impl Engine {
     /// Stops everything that runs. All who wait hear `Cancelled`; the engine's session starts anew.
     pub fn cancel(&self) {
         if let Some(backend) = &*self.inner.backend.borrow() {
-            backend.restart();
+            backend.restart(self.inner.stage.get().which());
         }
+        self.inner.journal.take();
         self.inner.tell_all(&Response::Cancelled);
         self.greet();
     }
@@ -170,6 +216,15 @@ impl Inner {
         match incoming {
             Incoming::Answer(envelope) => {
                 let Envelope { run, body } = *envelope;
+                if body == Response::NeedsPlanes && self.enlarge() {
+                    return;
+                }
+                if self.stage.get() == Stage::Loading {
+                    self.stage.set(Stage::Whole);
+                }
+                if body.is_last() {
+                    self.journal.borrow_mut().answered(run);
+                }
                 let answer = if body.is_last() {
                     self.waiting.borrow_mut().remove(&run)
                 } else {
@@ -182,10 +237,30 @@ impl Inner {
             }
             Incoming::Error(error) => {
                 self.stopped.set(true);
+                self.journal.take();
+                if self.stage.get() == Stage::Loading {
+                    self.stage.set(Stage::First);
+                }
                 self.tell_all(&Response::Failed(error.sentence()));
                 self.on_error.emit(error);
             }
         }
+    }
+
+    /// Lets the engine with every data plane take over. False when it has already.
+    fn enlarge(&self) -> bool {
+        if self.stage.get() != Stage::First {
+            return false;
+        }
+        self.stage.set(Stage::Loading);
+        self.stopped.set(false);
+        if let Some(backend) = &*self.backend.borrow() {
+            backend.restart(Which::Whole);
+            for asked in self.journal.take().into_asked() {
+                backend.send(asked.envelope, asked.attachment);
+            }
+        }
+        true
     }
 
     fn tell_all(&self, last: &Response) {
@@ -194,6 +269,11 @@ impl Inner {
             answer.emit(last.clone());
         }
     }
+}
+
+/// What no first engine answers. It knows better about everything else, and says so.
+const fn surely_needs_planes(request: &Request) -> bool {
+    matches!(request, Request::Planes(_) | Request::RunProxy { .. } | Request::Fidelity)
 }
 
 #[cfg(test)]

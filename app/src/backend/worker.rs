@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 use yew::Callback;
 
-use super::{Attachment, Backend, EngineError, Incoming};
+use super::{Attachment, Backend, EngineError, Incoming, Which};
 use crate::dom::{Listener, base_url, build_id};
 use crate::protocol::{Envelope, Request};
 
@@ -43,14 +43,19 @@ impl WorkerBackend {
     /// Starts the worker.
     pub fn new(incoming: Callback<Incoming>) -> Self {
         let backend = Self { incoming, running: RefCell::new(None) };
-        backend.restart();
+        backend.restart(Which::First);
         backend
     }
 
-    fn start(&self) -> Result<Running, JsValue> {
+    fn start(&self, which: Which) -> Result<Running, JsValue> {
         let options = WorkerOptions::new();
         options.set_type(WorkerType::Module);
-        let url = base_url(&format!("engine-worker.js?v={}", build_id()))?;
+        // As `engine-worker.js` knows them.
+        let engine = match which {
+            Which::First => "chainwalk-worker",
+            Which::Whole => "chainwalk-worker-planes",
+        };
+        let url = base_url(&format!("engine-worker.js?v={}&engine={engine}", build_id()))?;
         let worker = Worker::new_with_options(&url, &options)?;
         let incoming = self.incoming.clone();
         let on_message = Listener::new(&worker, "message", move |event| {
@@ -96,9 +101,9 @@ impl Backend for WorkerBackend {
         }
     }
 
-    fn restart(&self) {
+    fn restart(&self, which: Which) {
         self.running.take();
-        match self.start() {
+        match self.start(which) {
             Ok(running) => *self.running.borrow_mut() = Some(running),
             Err(error) => {
                 let how = format!("This browser could not start a worker ({error:?}).");

@@ -1,6 +1,6 @@
 //! One reader's session with the engine: the ruleset loaded, the packets sent.
 
-use chainwalk_engine::base::KernelVersion;
+use chainwalk_engine::base::{KernelVersion, PLANES};
 use chainwalk_engine::netfilter::{Table, TableState};
 use chainwalk_engine::netns::Netns;
 use chainwalk_engine::packet::Family;
@@ -42,10 +42,12 @@ impl Session {
         let answer = match request {
             Request::Hello => Response::Hello { protocol: PROTOCOL },
             Request::Load { family } => self.load(family, &text.unwrap_or_default(), say),
-            Request::RunProxy { node } => match manifest::run_proxy(&text.unwrap_or_default(), &node) {
-                Ok(state) => Response::Proxied(Box::new(state)),
-                Err(message) => Response::Refused(about(Input::Rules, vec![placeless(&message)])),
-            },
+            Request::RunProxy { node } if PLANES => {
+                match manifest::run_proxy(&text.unwrap_or_default(), &node) {
+                    Ok(state) => Response::Proxied(Box::new(state)),
+                    Err(message) => Response::Refused(about(Input::Rules, vec![placeless(&message)])),
+                }
+            }
             Request::MakeLink(mut state) => {
                 state.rules = text.unwrap_or(state.rules);
                 Response::Link(link::write(&state))
@@ -57,9 +59,14 @@ impl Session {
                     None => Response::Refused(about(Input::Link, problems)),
                 }
             }
-            Request::Fidelity => Response::Fidelity(ledger::sections()),
-            Request::Lesson(ask) => Response::Lesson(Box::new(self.lessons.answer(&ask, say))),
-            Request::Planes(ask) => Response::Planes(Box::new(self.planes.answer(*ask))),
+            Request::Fidelity if PLANES => Response::Fidelity(ledger::sections()),
+            Request::Lesson(ask) if PLANES || !ask.needs_planes() => {
+                Response::Lesson(Box::new(self.lessons.answer(&ask, say)))
+            }
+            Request::Planes(ask) if PLANES => Response::Planes(Box::new(self.planes.answer(*ask))),
+            Request::RunProxy { .. } | Request::Fidelity | Request::Lesson(_) | Request::Planes(_) => {
+                Response::NeedsPlanes
+            }
             Request::VisitRows { sent, visit, from, len } if sent >= SENT_BASE => {
                 Response::Rows(self.lessons.rows(sent, visit, from, len))
             }
@@ -83,6 +90,9 @@ impl Session {
             return Response::Refused(about(Input::Rules, vec![placeless(message)]));
         }
         if manifest::is_manifest(text) {
+            if !PLANES {
+                return Response::NeedsPlanes;
+            }
             return match manifest::nodes(text) {
                 Ok(nodes) => Response::Objects(nodes),
                 Err(error) => Response::Refused(about(Input::Rules, vec![manifest_problem(&error, text)])),
@@ -90,6 +100,9 @@ impl Session {
         }
         let refused = |diag: &Diag| Response::Refused(about(Input::Rules, vec![problem_view(diag, text)]));
         let paste = Paste::split(text);
+        if !PLANES && paste.needs_planes() {
+            return Response::NeedsPlanes;
+        }
         let mut netns = Netns::new(KernelVersion::default(), SEED);
         if let Err(diag) = paste.load_before(&mut netns) {
             return refused(&diag);

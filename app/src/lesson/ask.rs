@@ -4,7 +4,7 @@
 
 use chainwalk_engine::view::TraceView;
 use chainwalk_lessons::facts::Computed;
-use chainwalk_lessons::model::{Edit, Run};
+use chainwalk_lessons::model::{Edit, Input, Run};
 use chainwalk_lessons::spread::Spread;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,20 @@ use serde::{Deserialize, Serialize};
 pub struct Ask {
     pub runs: Vec<Run>,
     pub what: What,
+}
+
+impl Ask {
+    /// Whether the lesson has scenarios that only the engine with every data plane runs. All are asked, so that a lesson
+    /// does not change its engine in the middle.
+    pub fn needs_planes(&self) -> bool {
+        self.runs.iter().any(|run| run.input.needs_planes())
+    }
+
+    /// Whether the answer leaves packets behind, whose rows can be asked by their numbers.
+    pub fn leaves_packets(&self) -> bool {
+        let What::Run(id) = &self.what else { return false };
+        self.runs.iter().any(|run| run.id == *id && matches!(run.input, Input::Replay(_)))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -201,6 +201,7 @@ fn hear(dispatch: &Dispatch, answer: Response, follow: Option<Follow>) {
         | Response::Opened { .. }
         | Response::Fidelity(_)
         | Response::Lesson(_)
+        | Response::NeedsPlanes
         | Response::Planes(_) => Action::Done,
     };
     dispatch.dispatch(action);

@@ -1,5 +1,9 @@
 //! The ground every layer stands on: virtual time, seeded randomness, kernel versions, hooks and limits.
 
+/// Whether this build holds more than iptables: nftables, IPVS, eBPF and kube-proxy. Where it is false, what would lead
+/// to them is refused by name, so that the linker finds nothing that needs them.
+pub const PLANES: bool = cfg!(feature = "planes");
+
 pub mod fnv;
 pub mod hook;
 pub mod jhash;

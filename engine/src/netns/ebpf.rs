@@ -3,6 +3,7 @@
 use super::Netns;
 use super::inet::LOOPBACK;
 use super::path::{End, Run};
+use crate::base::PLANES;
 use crate::ebpf::tc::TcCx;
 use crate::ebpf::{From, Verdict};
 use crate::packet::{DevId, Skb};
@@ -11,7 +12,7 @@ use crate::trace::{Change, Disposition, DropReason, TraceKind};
 impl Netns {
     /// The cgroup programs: a local process connects or sends.
     pub(super) fn ebpf_connect(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> Result<(), End> {
-        let Some(ebpf) = &mut self.ebpf else { return Ok(()) };
+        let Some(ebpf) = self.ebpf.as_mut().filter(|_| PLANES) else { return Ok(()) };
         ebpf.connect(&mut skb.packet, self.now, run.trace).map_err(|errno| {
             End::dropped(DropReason::NoRoute, format!("the process gets {}: no backend", errno.name()))
         })
@@ -24,7 +25,7 @@ impl Netns {
         skb: &mut Skb,
         dev: DevId,
     ) -> Result<Option<End>, End> {
-        if dev == LOOPBACK {
+        if !PLANES || dev == LOOPBACK {
             return Ok(None);
         }
         let Some(mut ebpf) = self.ebpf.take() else { return Ok(None) };

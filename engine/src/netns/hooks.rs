@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Netns;
 use super::path::{End, Run};
-use crate::base::Hook;
+use crate::base::{Hook, PLANES};
 use crate::conntrack::{CtCx, CtVerdict, Direction, Manip};
 use crate::netfilter::hook::Registration;
 use crate::netfilter::nft::ChainKind;
@@ -46,6 +46,15 @@ impl Netns {
             run.trace.record(self.now, || TraceKind::Function { name: name(), priority });
         };
         match user {
+            // Nobody registers them.
+            HookUser::Nft { .. }
+            | HookUser::IpvsReply
+            | HookUser::IpvsRequest
+            | HookUser::IpvsForwardIcmp
+                if !PLANES =>
+            {
+                Ok(())
+            }
             HookUser::Defrag => self.defrag(run, skb),
             HookUser::Conntrack => {
                 function(run, &|| "conntrack".to_owned());
@@ -295,13 +304,14 @@ impl Netns {
                     let verdict = self.table(run, number, hook, devices, skb);
                     self.conclude(run, verdict, &|this| this.table_place(number, hook), skb)?;
                 }
-                HookUser::Nft { table, chain } => {
+                HookUser::Nft { table, chain } if PLANES => {
                     let verdict = self.nft_verdict(run, hook, (table, chain), devices, skb);
                     self.conclude(run, verdict, &|this| this.nft_place(table, chain), skb)?;
                 }
                 HookUser::Defrag
                 | HookUser::Conntrack
                 | HookUser::Nat
+                | HookUser::Nft { .. }
                 | HookUser::Confirm
                 | HookUser::IpvsReply
                 | HookUser::IpvsRequest

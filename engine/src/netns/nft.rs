@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Netns;
+use crate::base::PLANES;
 use crate::conntrack::Knob;
 use crate::netfilter::HookUser;
 use crate::netfilter::hook::Registration;
@@ -60,7 +61,7 @@ impl Netns {
 
     /// A table of nftables by its number in traces.
     pub fn nft_table(&self, number: u16) -> Option<&Table> {
-        let at = number.checked_sub(TABLE_BASE)?;
+        let at = number.checked_sub(TABLE_BASE).filter(|_| PLANES)?;
         self.tables.nft.ruleset.tables.get(usize::from(at)).map(|t| &**t)
     }
 

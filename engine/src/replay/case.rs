@@ -57,6 +57,14 @@ pub enum Text {
     Number(i64),
 }
 
+impl Case {
+    /// Whether it takes a build with [`crate::base::PLANES`] to run it.
+    pub fn needs_planes(&self) -> bool {
+        let setup = self.node.setup.iter().map(|step| step.run.as_str());
+        setup.chain(self.show.iter().map(String::as_str)).any(super::setup::needs_planes)
+    }
+}
+
 impl std::fmt::Display for Text {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -10,6 +10,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use super::case::PacketSpec;
 use super::facts::{Facts, device};
+use crate::base::PLANES;
 use crate::ipvs::ServiceKey;
 use crate::netfilter::rule::Target;
 use crate::netfilter::xt::TargetExt;
@@ -103,7 +104,9 @@ impl Hints {
                 chain.rules.iter().for_each(|rule| hints.rule(&loaded.table, &chain.name, rule));
             }
         }
-        nft::read(&mut hints, netns.nft(), family);
+        if PLANES {
+            nft::read(&mut hints, netns.nft(), family);
+        }
         hints
     }
 

@@ -20,6 +20,7 @@ mod shell;
 use std::borrow::Cow;
 
 use super::{Session, setup};
+use crate::base::PLANES;
 use crate::netfilter::nft;
 use crate::netns::Netns;
 use crate::text::diag::{Diag, Place, Severity};
@@ -90,6 +91,11 @@ impl<'t> Paste<'t> {
         self.iptables.as_deref()
     }
 
+    /// Whether it takes a build with [`PLANES`] to load it.
+    pub fn needs_planes(&self) -> bool {
+        self.nft.is_some() || self.servers.is_some()
+    }
+
     /// Remarks on lines that no reader gets.
     pub fn notes(&self) -> &[Diag] {
         &self.notes
@@ -115,7 +121,10 @@ impl<'t> Paste<'t> {
         if let Some(sets) = &self.sets {
             setup(netns, "ipset restore", sets).map_err(|error| about_line(&error.message))?;
         }
-        self.servers.as_ref().map_or(Ok(()), |servers| servers::load(netns, servers))
+        match &self.servers {
+            Some(servers) if PLANES => servers::load(netns, servers),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Loads nftables' part beside what a session holds, and starts over. Tables that iptables-nft keeps, and whose
@@ -124,7 +133,7 @@ impl<'t> Paste<'t> {
     /// # Errors
     /// What nft refuses: then nothing of its part is loaded.
     pub fn load_nft(&self, session: &mut Session) -> Result<Vec<Diag>, Diag> {
-        let Some(text) = &self.nft else { return Ok(Vec::new()) };
+        let Some(text) = self.nft.as_ref().filter(|_| PLANES) else { return Ok(Vec::new()) };
         let kept: Vec<_> = session
             .netns()
             .tables()

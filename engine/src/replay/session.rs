@@ -7,13 +7,13 @@ use super::facts::{FactInput, Facts};
 use super::infer::{self, Assumption, AssumptionKind};
 use super::report::{flag_letters, proto_name};
 use super::setup;
-use crate::base::{Draws, Instant, KernelVersion};
+use crate::base::{Draws, Instant, KernelVersion, PLANES};
 use crate::ebpf::Ebpf;
 use crate::netfilter::nft;
 use crate::netns::{Netns, Ran};
 use crate::packet::wire::is_icmp_error;
 use crate::packet::{L4, Packet, TcpFlags};
-use crate::text::diag::Diag;
+use crate::text::diag::{Diag, Severity};
 use crate::text::xt::Ruleset;
 use crate::trace::{Disposition, Level};
 
@@ -85,6 +85,10 @@ impl Session {
         text: &str,
         mut is_left_out: impl FnMut(&nft::Table) -> bool,
     ) -> Result<(), Diag> {
+        if !PLANES {
+            let message = "nftables is not in this build of the engine".to_owned();
+            return Err(Diag { severity: Severity::Error, line: 1, column: 1, len: 0, message });
+        }
         let mut ruleset = self.loaded.nft().clone();
         let options = crate::text::nft::ListOptions::default();
         crate::text::nft::run(&mut ruleset, text, self.loaded.now, options)

@@ -5,6 +5,7 @@ use std::iter::Peekable;
 use super::build::{read_address, read_route, set_sysctl};
 use super::case::RouteSpec;
 use super::{ReplayError, show};
+use crate::base::PLANES;
 use crate::ipvs::dest::TunnelChecksum;
 use crate::ipvs::{Encapsulation, Forward, Ipvs};
 use crate::netfilter::{Flavour, TableName};
@@ -25,15 +26,17 @@ pub fn run(netns: &mut Netns, line: &str, stdin: &str) -> Result<(), ReplayError
         [] => Err(fail("an empty command".to_owned())),
         ["sysctl", rest @ ..] => sysctl(netns, rest).map_err(fail),
         ["ip", rest @ ..] => ip(netns, rest).map_err(fail),
-        ["ipvsadm", rest @ ..] => ipvsadm(netns, rest, stdin).map_err(fail),
+        ["ipvsadm", rest @ ..] if PLANES => ipvsadm(netns, rest, stdin).map_err(fail),
         // Objects come into being with the first packet; this says so beforehand, as the kernel wants it.
         ["nfacct", "add", _] => Ok(()),
         ["ipset", rest @ ..] => ipset(netns, rest, stdin).map(drop).map_err(fail),
-        ["nft", ..] => super::nft::run(netns, line, stdin).map(drop).map_err(|refusal| ReplayError {
-            part: String::new(),
-            place: Some((refusal.diag.line, refusal.diag.column)),
-            message: refusal.diag.message,
-        }),
+        ["nft", ..] if PLANES => {
+            super::nft::run(netns, line, stdin).map(drop).map_err(|refusal| ReplayError {
+                part: String::new(),
+                place: Some((refusal.diag.line, refusal.diag.column)),
+                message: refusal.diag.message,
+            })
+        }
         ["conntrack", rest @ ..] => {
             let now = netns.now;
             let ran = text::conntrack::run(&mut netns.ct, now, rest);
@@ -45,6 +48,11 @@ pub fn run(netns: &mut Netns, line: &str, stdin: &str) -> Result<(), ReplayError
             (None, None) => Err(fail(format!("{name} is not emulated as a set-up command"))),
         },
     }
+}
+
+/// Whether a command, of the set-up or shown, is understood only by a build with [`PLANES`].
+pub(super) fn needs_planes(line: &str) -> bool {
+    show::words(line).first().is_some_and(|name| matches!(name.as_str(), "nft" | "ipvsadm"))
 }
 
 /// Any command of `ipvsadm`. A tunnel that packets could not be sent through is refused by name.

@@ -1,6 +1,7 @@
 //! The commands whose output a case may ask for. What is not among them is refused by name.
 
 use super::setup::{in_save_order, ruleset, tool};
+use crate::base::PLANES;
 use crate::netfilter::TableName;
 use crate::netns::Netns;
 use crate::text;
@@ -14,11 +15,11 @@ pub fn run(netns: &Netns, line: &str) -> Result<String, String> {
     match words.as_slice() {
         [] => Err("an empty command".to_owned()),
         ["conntrack", rest @ ..] => conntrack(netns, rest),
-        ["ipvsadm", rest @ ..] => {
+        ["ipvsadm", rest @ ..] if PLANES => {
             let ran = text::ipvs::show(&netns.ipvs, netns.now, rest);
             if ran.exit_code == 0 { Ok(ran.stdout) } else { Err(ran.stderr.trim_end().to_owned()) }
         }
-        ["nft", ..] => super::nft::list(netns, line),
+        ["nft", ..] if PLANES => super::nft::list(netns, line),
         ["sysctl", rest @ ..] => sysctl(netns, rest),
         ["ip", rest @ ..] => ip(netns, rest),
         ["ipset", "save" | "-S"] => Ok(ipset::save(&netns.shared.sets, None, netns.now)),

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::problem::{ProblemView, problem_views};
 use super::story::{nft_not_emulated, not_emulated};
+use crate::base::PLANES;
 use crate::netfilter::table::Chain;
 use crate::netfilter::{Verdict, nft};
 use crate::netns::Netns;
@@ -75,6 +76,9 @@ impl RulesetView {
     /// Adds what was loaded into `netns` beside iptables.
     pub fn add_node(&mut self, netns: &Netns) {
         self.sets += netns.shared.sets.names().len() as u32;
+        if !PLANES {
+            return;
+        }
         let ruleset = netns.nft();
         if !ruleset.tables.is_empty() {
             self.kinds.push("nftables".to_owned());

@@ -2,6 +2,7 @@
 
 use super::VisitIndex;
 use super::packet::proto_name;
+use crate::base::PLANES;
 use crate::netfilter::nft::{self, eval::TABLE_BASE};
 use crate::netfilter::rule::Target;
 use crate::netfilter::table::TableState;
@@ -83,6 +84,7 @@ fn rule_event(trace: &Trace, at: u32) -> Option<(u32, Option<bool>, &[Check])> {
 /// Rows of a chain as loaded; none where there is no such chain.
 pub fn chain_rows(rules: Rules<'_>, at: ChainAt, from: u32, len: u32) -> RuleWindow {
     let rows = match at.table.checked_sub(TABLE_BASE) {
+        Some(_) if !PLANES => None,
         Some(number) => rules.nft.tables.get(usize::from(number)).and_then(|table| {
             let (_, chain) = table.chains.get_index(at.chain as usize)?;
             Some(nft_rows(table, chain, &rules.nft.state, from, len))
