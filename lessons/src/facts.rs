@@ -5,6 +5,7 @@ use chainwalk_engine::replay;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::leaving::{self, Leaving};
 use crate::lookups::{self, Lookups};
 use crate::model::Input;
 use crate::picks::{self, Picks};
@@ -26,6 +27,7 @@ pub enum Computed {
     Picks(Picks),
     Queue(Queue),
     Lookups(Lookups),
+    Leaving(Leaving),
 }
 
 impl Computed {
@@ -36,6 +38,7 @@ impl Computed {
             Self::Picks(picks) => picks.digest(),
             Self::Queue(queue) => queue.digest(),
             Self::Lookups(lookups) => lookups.digest(),
+            Self::Leaving(leaving) => leaving.digest(),
         }
     }
 
@@ -49,6 +52,7 @@ impl Computed {
             Self::Picks(picks) => value(picks),
             Self::Queue(queue) => value(queue),
             Self::Lookups(lookups) => value(lookups),
+            Self::Leaving(leaving) => value(leaving),
         }
     }
 }
@@ -60,7 +64,7 @@ impl Computed {
 pub fn run(input: &Input) -> Result<Outcome, String> {
     match input {
         Input::Replay(case) => replay_case(case),
-        Input::Spread(_) | Input::Picks(_) | Input::Queue(_) | Input::Lookups(_) => {
+        Input::Spread(_) | Input::Picks(_) | Input::Queue(_) | Input::Lookups(_) | Input::Leaving(_) => {
             let computed = compute(input, &mut |_, _| {})?;
             Ok(Outcome { facts: computed.facts()?, digest: computed.digest() })
         }
@@ -75,12 +79,13 @@ pub fn compute(input: &Input, progress: &mut dyn FnMut(u32, u32)) -> Result<Comp
     match input {
         Input::Replay(_) => Err("this scenario is about single packets".to_owned()),
         Input::Spread(input) => spread::run_with(input, progress).map(Computed::Spread),
-        Input::Picks(_) | Input::Queue(_) | Input::Lookups(_) if !PLANES => {
+        Input::Picks(_) | Input::Queue(_) | Input::Lookups(_) | Input::Leaving(_) if !PLANES => {
             Err("IPVS and nftables are not in this build of the engine".to_owned())
         }
         Input::Picks(input) => picks::run(input).map(Computed::Picks),
         Input::Queue(input) => queue::run_with(input, progress).map(Computed::Queue),
         Input::Lookups(input) => lookups::run_with(input, progress).map(Computed::Lookups),
+        Input::Leaving(input) => leaving::run(input).map(Computed::Leaving),
     }
 }
 

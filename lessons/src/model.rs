@@ -6,6 +6,7 @@
 use chainwalk_engine::replay;
 use serde::{Deserialize, Serialize};
 
+use crate::leaving::LeavingInput;
 use crate::lookups::LookupsInput;
 use crate::picks::PicksInput;
 use crate::queue::QueueInput;
@@ -65,6 +66,8 @@ pub enum Input {
     Queue(QueueInput),
     /// Many Services, one wanted.
     Lookups(LookupsInput),
+    /// Tables of slots, and a server that leaves.
+    Leaving(LeavingInput),
 }
 
 impl Input {
@@ -74,7 +77,7 @@ impl Input {
             // One that cannot be read is refused by any.
             Self::Replay(case) => replay::parse(case).is_ok_and(|case| case.needs_planes()),
             Self::Spread(_) => false,
-            Self::Picks(_) | Self::Queue(_) | Self::Lookups(_) => true,
+            Self::Picks(_) | Self::Queue(_) | Self::Lookups(_) | Self::Leaving(_) => true,
         }
     }
 }
@@ -170,11 +173,13 @@ pub enum Picture {
     Backlog,
     /// What is read to find a Service, by number of Services.
     Lookups,
+    /// Shares of a table of slots, and what moves when a server leaves.
+    Leaving,
 }
 
 impl Picture {
     /// Names in `show=`.
-    pub const ALL: [(&'static str, Self); 8] = [
+    pub const ALL: [(&'static str, Self); 9] = [
         ("river", Self::River),
         ("shares", Self::Shares),
         ("walked", Self::Walked),
@@ -183,6 +188,7 @@ impl Picture {
         ("times", Self::Times),
         ("backlog", Self::Backlog),
         ("lookups", Self::Lookups),
+        ("leaving", Self::Leaving),
     ];
 }
 

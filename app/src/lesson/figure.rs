@@ -4,6 +4,7 @@
 
 mod backlog;
 mod draws;
+mod leaving;
 mod lookups;
 mod picks;
 mod shares;
@@ -131,6 +132,9 @@ fn picture(cx: &LessonCx, figure: &Figure, shown: &Shown) -> Html {
         (Shown::Queue(queue), Picture::Backlog) => html! { <backlog::Backlog queue={queue.clone()} /> },
         (Shown::Lookups(lookups), Picture::Lookups) => {
             html! { <lookups::LookupsFigure lookups={lookups.clone()} /> }
+        }
+        (Shown::Leaving(leaving), Picture::Leaving) => {
+            html! { <leaving::LeavingFigure leaving={leaving.clone()} /> }
         }
         // The lesson checker refuses a figure of another kind of run.
         _ => Html::default(),

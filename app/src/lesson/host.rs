@@ -80,7 +80,7 @@ impl LessonHost {
     fn play(&mut self, ask: &Ask, id: &str, say: &mut dyn FnMut(Response)) -> Result<Told, String> {
         let run = find(ask, id)?;
         let (played, digest) = match &run.input {
-            Input::Spread(_) | Input::Picks(_) | Input::Queue(_) | Input::Lookups(_) => {
+            Input::Spread(_) | Input::Picks(_) | Input::Queue(_) | Input::Lookups(_) | Input::Leaving(_) => {
                 let computed = self.computed(&run.input, say)?;
                 let digest = computed.digest();
                 (Played::Computed(Box::new(computed)), digest)

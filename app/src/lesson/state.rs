@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use chainwalk_engine::view::TraceView;
 use chainwalk_lessons::facts::Computed;
+use chainwalk_lessons::leaving::Leaving;
 use chainwalk_lessons::lookups::Lookups;
 use chainwalk_lessons::model::{Block, Lesson};
 use chainwalk_lessons::picks::Picks;
@@ -30,6 +31,7 @@ pub(super) enum Shown {
     Picks(Rc<Picks>),
     Queue(Rc<Queue>),
     Lookups(Rc<Lookups>),
+    Leaving(Rc<Leaving>),
 }
 
 impl From<Played> for Shown {
@@ -43,6 +45,7 @@ impl From<Played> for Shown {
                 Computed::Picks(picks) => Self::Picks(Rc::new(picks)),
                 Computed::Queue(queue) => Self::Queue(Rc::new(queue)),
                 Computed::Lookups(lookups) => Self::Lookups(Rc::new(lookups)),
+                Computed::Leaving(leaving) => Self::Leaving(Rc::new(leaving)),
             },
         }
     }

@@ -90,6 +90,20 @@ impl Arrivals {
         self.ipvs.edit_dest(&self.spec.key, &dest_spec(*known))
     }
 
+    /// `ipvsadm -d`: a server, by its place in the list, is removed. The others keep their places.
+    pub fn remove(&mut self, server: usize, now: Instant) -> Result<(), Error> {
+        let Some(known) = self.servers.get(server) else { return Err(Error::NoSuchDest) };
+        self.ipvs.delete_dest(&self.spec.key, known.addr.ip(), known.addr.port(), now)
+    }
+
+    /// The server of each slot of the scheduler's table, by its place in the list; empty for a scheduler without one.
+    pub fn slots(&self) -> Vec<usize> {
+        let slots = self.ipvs.service(&self.spec.key).map_or(&[][..], |service| service.scheduler.slots());
+        let addr_of = |id| self.ipvs.dest(id).map(|dest| SocketAddr::new(dest.addr, dest.port));
+        let place = |addr| self.servers.iter().position(|server| server.addr == addr);
+        slots.iter().filter_map(|id| place(addr_of(*id)?)).collect()
+    }
+
     pub const fn ipvs(&self) -> &Ipvs {
         &self.ipvs
     }

@@ -28,6 +28,7 @@ pub(super) struct ScenarioBody {
     pub(super) picks: Option<PicksBody>,
     pub(super) queue: Option<QueueBody>,
     pub(super) lookups: Option<LookupsBody>,
+    pub(super) leaving: Option<LeavingBody>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -71,6 +72,14 @@ pub(super) struct LookupsBody {
     pub(super) services: Vec<u32>,
     #[serde(default = "one")]
     pub(super) endpoints: u32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LeavingBody {
+    pub(super) tables: Vec<crate::leaving::Kind>,
+    pub(super) servers: Vec<crate::picks::ServerInput>,
+    pub(super) leaves: String,
 }
 
 const fn one() -> u32 {

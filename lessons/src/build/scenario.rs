@@ -13,6 +13,7 @@ use super::source::Fence;
 use super::transcript::{self, Transcript};
 use crate::expr::Facts;
 use crate::facts;
+use crate::leaving::LeavingInput;
 use crate::lookups::LookupsInput;
 use crate::model::{Console, Input, Run, SpreadInput};
 use crate::picks::PicksInput;
@@ -118,7 +119,7 @@ fn run(
             "{} {} {} {} {} {}",
             spread.rules, spread.client, spread.service, spread.connections, spread.batch, spread.seed
         ),
-        Input::Picks(_) | Input::Queue(_) | Input::Lookups(_) => fence.body.clone(),
+        Input::Picks(_) | Input::Queue(_) | Input::Lookups(_) | Input::Leaving(_) => fence.body.clone(),
     });
     check::published(fence, &input, &outcome.facts, problems);
     let cuts: Vec<u32> = shows.keys().filter(|(run, _)| run == id).filter_map(|(_, after)| *after).collect();
@@ -157,7 +158,8 @@ fn input(dir: &Path, body: &ScenarioBody) -> Result<Input, String> {
         return Ok(computed);
     }
     let Some(node) = &body.node else {
-        return Err("a scenario has a `[node]` and `packets`, or one of `[spread]`, `[picks]`, `[queue]`, `[lookups]`".to_owned());
+        let kinds = "`[spread]`, `[picks]`, `[queue]`, `[lookups]`, `[leaving]`";
+        return Err(format!("a scenario has a `[node]` and `packets`, or one of {kinds}"));
     };
     let mut node = serde_json::to_value(node).map_err(|error| error.to_string())?;
     for step in node.get_mut("setup").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -214,7 +216,14 @@ fn computed(body: &ScenarioBody) -> Option<Input> {
             endpoints: lookups.endpoints,
         })
     });
-    picks.or(queue).or(lookups)
+    let leaving = body.leaving.as_ref().map(|leaving| {
+        Input::Leaving(LeavingInput {
+            tables: leaving.tables.clone(),
+            servers: leaving.servers.clone(),
+            leaves: leaving.leaves.clone(),
+        })
+    });
+    picks.or(queue).or(lookups).or(leaving)
 }
 
 /// The same case with its first `after` packets only, showing `commands`.

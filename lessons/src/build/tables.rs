@@ -23,12 +23,14 @@ pub(super) fn table(
         (Picture::Times, Some(Input::Queue(_))) => Ok(rows(facts, "schedulers", TIMES)),
         (Picture::Backlog, Some(Input::Queue(_))) => Ok(backlog(facts)),
         (Picture::Lookups, Some(Input::Lookups(_))) => Ok(lookups(facts)),
+        (Picture::Leaving, Some(Input::Leaving(_))) => Ok(leaving(facts)),
         (Picture::River, _) => Err("a river needs a scenario with packets".to_owned()),
         (Picture::Picks, _) => Err("this figure needs a scenario with `[picks]`".to_owned()),
         (Picture::Times | Picture::Backlog, _) => {
             Err("this figure needs a scenario with a `[queue]`".to_owned())
         }
         (Picture::Lookups, _) => Err("this figure needs a scenario with `[lookups]`".to_owned()),
+        (Picture::Leaving, _) => Err("this figure needs a scenario with `[leaving]`".to_owned()),
         (Picture::Shares | Picture::Walked | Picture::Draws, _) => {
             Err("this figure needs a scenario with a `[spread]`".to_owned())
         }
@@ -189,6 +191,22 @@ fn lookups(facts: &Value) -> Table {
         cells
     };
     Table { head, rows: rows.iter().map(row).collect() }
+}
+
+/// A table a row: each server's slots before and after, and how many slots changed without need.
+fn leaving(facts: &Value) -> Table {
+    let list = |of: &Value| of.as_array().cloned().unwrap_or_default();
+    let mut head = vec!["Table".to_owned(), "Slots".to_owned()];
+    head.extend(list(&facts["servers"]).iter().map(word));
+    head.push("Moved between those who stay".to_owned());
+    let row = |table: &Value| {
+        let mut row = vec![word(&table["title"]), word(&table["slots"])];
+        let both = list(&table["before"]).into_iter().zip(list(&table["after"]));
+        row.extend(both.map(|(before, after)| format!("{} → {}", word(&before), word(&after))));
+        row.push(word(&table["moved"]));
+        row
+    };
+    Table { head, rows: list(&facts["tables"]).iter().map(row).collect() }
 }
 
 fn rows(facts: &Value, member: &str, columns: &[Column]) -> Table {

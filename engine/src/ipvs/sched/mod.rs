@@ -245,6 +245,26 @@ impl Scheduler {
         self.spec().name
     }
 
+    /// Its table of slots, for figures; empty for one that has none.
+    pub fn slots(&self) -> &[DestId] {
+        match self {
+            Self::Dh(state) => state.slots(),
+            Self::Sh(state) => state.slots(),
+            Self::Mh(state) => state.slots(),
+            Self::Rr(_)
+            | Self::Wrr(_)
+            | Self::Lc
+            | Self::Wlc
+            | Self::Lblc(_)
+            | Self::Lblcr(_)
+            | Self::Sed
+            | Self::Nq
+            | Self::Fo
+            | Self::Ovf
+            | Self::Twos => &[],
+        }
+    }
+
     /// The destination for a new connection, or none.
     pub fn schedule(&mut self, cx: &mut SchedCx<'_>) -> Option<DestId> {
         let chosen = match self {

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use crate::ipvs::dest::DestId;
-use crate::ipvs::sched::Scheduler;
 use crate::ipvs::testing::{Bench, at};
 
 /// Weights, in the kernel's order.
@@ -16,13 +15,12 @@ const SETS: [&[u32]; 3] = [&[1, 1, 1], &[1, 3, 2], &[10, 250, 40, 0, 5]];
 fn slots_of(bench: &Bench) -> Vec<usize> {
     let service = bench.ipvs.service(&bench.key).expect("the service");
     let order: Vec<DestId> = service.dests.clone();
-    let slots = match &service.scheduler {
-        Scheduler::Sh(sh) => sh.slots(),
-        Scheduler::Dh(dh) => dh.slots(),
-        Scheduler::Mh(mh) => mh.slots(),
-        other => panic!("{} has no table", other.name()),
-    };
-    slots.iter().map(|id| order.iter().position(|o| o == id).expect("of the service")).collect()
+    service
+        .scheduler
+        .slots()
+        .iter()
+        .map(|id| order.iter().position(|o| o == id).expect("of the service"))
+        .collect()
 }
 
 fn servers(count: usize) -> Vec<SocketAddr> {
