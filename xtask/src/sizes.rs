@@ -25,25 +25,25 @@ enum Scope {
     Each,
 }
 
-/// The design wants 250 kB for the page and 500 kB for the engine. Since the engine holds nftables, IPVS, eBPF, kube-proxy
-/// and the manifests' reader it is larger: these limits hold what was measured, so that it grows no further until the parts
-/// that few pages need are a worker of their own.
+/// The design wants 250 kB for the page and 500 kB for the engine. The page measured 276 with the planes page and the ledger,
+/// the first engine 491 with nothing but iptables and its lessons; both limits leave room for a few matches and figures. The
+/// engine with every data plane measured 1,069, a quarter of it the reader of manifests.
 const BUDGETS: &[Budget] = &[
     Budget {
         what: "page: WebAssembly of the user interface",
-        limit_bytes: 310_000,
+        limit_bytes: 290_000,
         holds: |path| ends_with(path, "wasm") && !is_worker(path),
         scope: Scope::Sum,
     },
     Budget {
         what: "worker: WebAssembly of the engine a page begins with",
-        limit_bytes: 500_000,
+        limit_bytes: 515_000,
         holds: |path| ends_with(path, "wasm") && is_worker(path) && !has_planes(path),
         scope: Scope::Sum,
     },
     Budget {
         what: "worker: WebAssembly of the engine with every data plane",
-        limit_bytes: 1_100_000,
+        limit_bytes: 1_150_000,
         holds: |path| ends_with(path, "wasm") && has_planes(path),
         scope: Scope::Sum,
     },
