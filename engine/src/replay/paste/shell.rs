@@ -1,5 +1,7 @@
 //! Commands as they stand in a terminal or a script: a prompt, `sudo`, the tool's name, and the shell's quoting.
 
+use super::NFT_VERBS;
+
 /// A line that runs one of the tools.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Command<'l> {
@@ -26,7 +28,9 @@ pub(super) fn command(line: &str) -> Option<Command<'_>> {
             let column = line[..from].chars().count() as u32 + 1;
             let len = rest.chars().count() as u32;
             let told = rest[word.len()..].trim_start();
-            return Some(Command { line, tool, told_from: line.len() - told.len(), column, len });
+            let command = Command { line, tool, told_from: line.len() - told.len(), column, len };
+            // Behind a `#` may stand a sentence about the tool.
+            return (!line[..from].contains('#') || command.is_likely()).then_some(command);
         }
         // A prompt ends with one of its signs; nothing but prompts and sudo stands in front.
         if word != "sudo" && !word.ends_with(['#', '$', '%', '>']) && !word.starts_with('[') {
@@ -41,6 +45,19 @@ pub(super) fn command(line: &str) -> Option<Command<'_>> {
 impl Command<'_> {
     fn told(&self) -> &str {
         &self.line[self.told_from..]
+    }
+
+    /// Whether the tool would understand how it begins.
+    fn is_likely(&self) -> bool {
+        let word = self.told().split_ascii_whitespace().next().unwrap_or_default();
+        let word = word.trim_start_matches(['\'', '"']);
+        match self.tool {
+            "nft" => {
+                word.starts_with('-') || NFT_VERBS.contains(&word) || matches!(word, "add" | "create" | "flush")
+            }
+            "ipset" => word.starts_with('-') || matches!(word, "create" | "add" | "save" | "list" | "restore"),
+            _ => word.starts_with('-'),
+        }
     }
 
     /// Whether it only shows what follows in the paste.
