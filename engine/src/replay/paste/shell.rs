@@ -53,9 +53,13 @@ impl Command<'_> {
         let word = word.trim_start_matches(['\'', '"']);
         match self.tool {
             "nft" => {
-                word.starts_with('-') || NFT_VERBS.contains(&word) || matches!(word, "add" | "create" | "flush")
+                word.starts_with('-')
+                    || NFT_VERBS.contains(&word)
+                    || matches!(word, "add" | "create" | "flush")
             }
-            "ipset" => word.starts_with('-') || matches!(word, "create" | "add" | "save" | "list" | "restore"),
+            "ipset" => {
+                word.starts_with('-') || matches!(word, "create" | "add" | "save" | "list" | "restore")
+            }
             _ => word.starts_with('-'),
         }
     }

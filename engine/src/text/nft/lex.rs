@@ -186,7 +186,9 @@ impl<'a> Scanner<'a> {
         };
         let text = &rest[1..=len];
         let place = self.place(text.chars().count() + 2);
-        self.tokens.push(Token { kind: Kind::Quoted, text, place });
+        // The tool keeps what it read from a file as a C string, which ends at a NUL.
+        let kept = text.split('\0').next().unwrap_or_default();
+        self.tokens.push(Token { kind: Kind::Quoted, text: kept, place });
         for (index, _) in text.match_indices('\n') {
             self.line += 1;
             self.line_start = self.at + 1 + index + 1;

@@ -140,6 +140,16 @@ fn variables_are_put_in_place_and_files_are_not_read() {
     assert!(refused(&mut ruleset, "add rule t a tcp dport $none").contains("unknown identifier 'none'"));
 }
 
+/// As nft 1.0.6 reads it from a file.
+#[test]
+fn a_quotation_ends_at_a_nul() {
+    let mut ruleset = Ruleset::default();
+    let text = "table inet t {\n chain c {\n iifname \"et\0h0\" counter comment \"a\0b\"\n }\n}\n";
+    ok(&mut ruleset, text);
+    let kept = list(&ruleset);
+    assert!(kept.contains("iifname \"et\" counter packets 0 bytes 0 comment \"a\""), "{kept}");
+}
+
 #[test]
 fn a_million_words_and_deep_nesting_are_refused() {
     let mut doubling = "define v0 = { 1, 2 }\n".to_owned();
