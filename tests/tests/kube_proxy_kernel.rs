@@ -301,8 +301,9 @@ fn agree(tool: &str, family: Family, sets: u64) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// The kernel takes the transactions of nftables mode, and carries packets as the rules of iptables mode do here:
-/// the modes differ only in ports that a Service does not have, and in what the node itself may reach.
+/// The kernel takes the transactions of nftables mode, lists them as the engine does, and carries packets as they do
+/// here, and as the rules of iptables mode do: the modes differ only in ports that a Service does not have, and in what
+/// the node itself may reach.
 fn nftables_agree(kubernetes: KubernetesVersion, family: Family, sets: u64) {
     if let Some(reason) = kernel::unavailable() {
         println!("skipped: {reason}");
@@ -314,15 +315,24 @@ fn nftables_agree(kubernetes: KubernetesVersion, family: Family, sets: u64) {
         let tool = if family == Family::V4 { "iptables-nft" } else { "ip6tables-nft" };
         let reference = iptables_setup(&mut cluster.clone(), seed, tool);
         let nft = nft_setup(&mut cluster, seed, kubernetes);
+        let there = |file: &CaseFile| {
+            kernel::run(file)
+                .unwrap_or_else(|error| panic!("{kubernetes:?}, set {seed}: the kernel: {error}"))
+        };
+        let here = |file: &CaseFile| {
+            emulator::run(file)
+                .unwrap_or_else(|error| panic!("{kubernetes:?}, set {seed}: the engine: {error}"))
+        };
+        let listed = case(family, seed, nft.clone(), &[], &["nft list ruleset".to_owned()]);
+        let found = chainwalk_tests::compare::runs(&listed, &there(&listed), &here(&listed));
+        wrong.extend(found.iter().map(|found| format!("{kubernetes:?}, set {seed}, read back: {found}")));
         let mut flows = flows(&cluster);
         flows.retain(|flow| !flow.is_stray);
-        let theirs = case(family, seed, nft, &flows, &[]);
-        packets += theirs.case.packets.len();
-        let theirs = kernel::run(&theirs)
-            .unwrap_or_else(|error| panic!("{kubernetes:?}, set {seed}: the kernel: {error}"));
-        let ours = emulator::run(&case(family, seed, reference, &flows, &[]))
-            .unwrap_or_else(|error| panic!("{kubernetes:?}, set {seed}: the engine: {error}"));
-        let found = compare(&flows, &theirs, &ours, false);
+        let loaded = case(family, seed, nft, &flows, &[]);
+        packets += loaded.case.packets.len();
+        let theirs = there(&loaded);
+        let mut found = compare(&flows, &theirs, &here(&loaded), true);
+        found.extend(compare(&flows, &theirs, &here(&case(family, seed, reference, &flows, &[])), false));
         wrong.extend(found.into_iter().map(|found| format!("{kubernetes:?}, set {seed}: {found}")));
     }
     println!(
@@ -345,6 +355,11 @@ fn the_kernel_takes_nftables_mode_of_1_35() {
 #[test]
 fn the_kernel_takes_nftables_mode_of_ipv6() {
     nftables_agree(KubernetesVersion::V1_36, Family::V6, SETS / 5);
+}
+
+#[test]
+fn the_kernel_takes_nftables_mode_of_ipv6_and_1_35() {
+    nftables_agree(KubernetesVersion::V1_35, Family::V6, SETS / 5);
 }
 
 #[test]
