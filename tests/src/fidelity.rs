@@ -123,7 +123,13 @@ const SUBJECTS: &[Subject] = &[
         "secmark, ct timeout and ct expectation objects",
         "the verdict says what it depends on",
     ),
-    absent("nftables", "`nft monitor`", "the trace shows the same rules"),
+    simplified(
+        "nftables",
+        "`nft monitor trace`, as if it had listened from the beginning",
+        "an answer that a rule sends is heard of behind the rule",
+        "",
+    ),
+    absent("nftables", "`nft monitor` of anything else", "only packets change the node behind its set-up"),
     absent("data planes", "eBPF", "no programs and no maps"),
     exact(
         "kube-proxy",

@@ -1,6 +1,6 @@
 //! The transcripts of `../shared/golden-6.18`, read as they were written down and played again on the emulator:
-//! `t1` packet by packet, `t2` by port class, `t3` by ICMP code, `t7` by what reaches either side. The files are
-//! not part of the project: without them this is skipped, saying so.
+//! `t1` packet by packet, `t2` by port class, `t3` by ICMP code, `t6` by what a listener to nftables' traces hears, `t7`
+//! by what reaches either side. The files are not part of the project: without them this is skipped, saying so.
 
 #![expect(clippy::print_stdout, reason = "a test says what it skipped")]
 
@@ -333,4 +333,160 @@ fn t7_the_reset_of_2019() {
         quoted.dport.unwrap_or(0),
     );
     assert!(golden.contains(&text), "{text}");
+}
+
+/// An IPv4 packet as bytes: TTL 64, not to be fragmented.
+fn ipv4(input: &str, id: u16, proto: u8, [from, to]: [[u8; 4]; 2], payload: &[u8]) -> Packet {
+    let mut bytes = vec![0x45, 0, 0, 20 + payload.len() as u8];
+    bytes.extend(id.to_be_bytes());
+    bytes.extend([0x40, 0, 64, proto, 0, 0]);
+    bytes.extend(from.into_iter().chain(to));
+    let sum: u32 = bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    bytes[10..12].copy_from_slice(&sum.to_be_bytes());
+    bytes.extend(payload);
+    Packet {
+        input: input.into(),
+        mac: Some("92:6d:80:1b:32:2c".into()),
+        raw_hex: Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+        ..Packet::default()
+    }
+}
+
+/// A datagram of one byte between the client and the server of the transcript, without a UDP checksum.
+fn datagram(reply: bool, id: u16) -> Packet {
+    const PORT: u16 = 51712;
+    let ends = [[10, 0, 0, 2], [10, 0, 1, 2]];
+    let (input, ports) = if reply { ("rs", [53, PORT]) } else { ("rc", [PORT, 53]) };
+    let ends = if reply { [ends[1], ends[0]] } else { ends };
+    let [sport, dport] = ports;
+    let mut udp: Vec<u8> = [sport, dport, 9, 0].into_iter().flat_map(u16::to_be_bytes).collect();
+    udp.push(b'x');
+    ipv4(input, id, 17, ends, &udp)
+}
+
+/// What `nft monitor trace` prints of these packets.
+fn monitored(rules: &str, packets: Vec<Packet>) -> Vec<String> {
+    let interface = |name: &str, address: &str, mac: &str| Interface {
+        name: name.into(),
+        addresses: vec![address.into()],
+        mac: Some(mac.into()),
+        ..Interface::default()
+    };
+    let node = Node {
+        interfaces: vec![
+            interface("rc", "10.0.0.1/24", "ca:8e:82:8f:17:6c"),
+            interface("rs", "10.0.1.1/24", "02:00:00:00:02:01"),
+        ],
+        sysctls: sysctls(&[("net.ipv4.ip_forward", "1")]),
+        setup: vec![Setup { run: "nft -f -".into(), stdin: rules.into() }],
+        ..Node::default()
+    };
+    let command = "nft monitor trace";
+    let case = Case {
+        format: "chainwalk.replay/1".into(),
+        seed: 1,
+        node,
+        packets,
+        draws: Vec::new(),
+        show: vec![command.into()],
+    };
+    let file = CaseFile { purpose: String::new(), case, links: Vec::new(), recorded: None };
+    let run = emulator::run(&file).expect("everything here is emulated");
+    numbered(&run.show[command])
+}
+
+/// The traces, with the packets numbered in the order they are first heard of.
+fn numbered(text: &str) -> Vec<String> {
+    let mut ids: Vec<&str> = Vec::new();
+    let traces = text.lines().filter_map(|line| line.strip_prefix("trace id ")?.split_once(' '));
+    traces
+        .map(|(id, rest)| {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+            format!("{:?} {rest}", ids.iter().position(|known| *known == id))
+        })
+        .collect()
+}
+
+#[test]
+fn t6_what_monitor_trace_hears() {
+    let (Some(script), Some(said)) = (golden("t6.sh"), golden("t6.out")) else { return };
+    let rules = script.rsplit_once("$K nft -f - <<'N'\n").and_then(|(_, rest)| rest.split_once("\nN\n"));
+    let rules = rules.expect("the transcript loads rules").0;
+    let packets = [(false, 10572), (true, 1), (false, 10574), (true, 2)];
+    let packets = packets.map(|(reply, id)| datagram(reply, id)).to_vec();
+    assert_eq!(monitored(rules, packets), numbered(&said));
+}
+
+/// Asked of nft 1.0.6 on Linux 6.18 with these packets, for other devices and addresses.
+#[test]
+fn monitor_trace_tells_verdicts_marks_and_headers() {
+    let rules = "table inet t {
+ chain r { return; }
+ chain e { counter; }
+ chain g { tcp dport 80 accept; }
+ chain p { type filter hook prerouting priority -300; ip protocol tcp meta nftrace set 1; jump r; jump e; meta mark set 5 comment \"hi\"; goto g; }
+ chain i { type filter hook input priority 0; tcp dport 81 reject with tcp reset; return; }
+}
+table ip t {
+ chain p { type filter hook prerouting priority -200; ip protocol != tcp meta nftrace set 1; ip protocol != tcp drop; }
+}";
+    let ends = [[10, 0, 0, 2], [10, 0, 0, 1]];
+    let syn = |port: u8| {
+        let mut tcp = vec![0xd7, 0xb4, 0, port, 0, 0, 0, 1, 0, 0, 0, 0, 0xa0, 2, 0xfa, 0xf0, 0, 0, 0, 0];
+        tcp.extend([1; 20]);
+        ipv4("rc", 14613, 6, ends, &tcp)
+    };
+    let echo = ipv4("rc", 949, 1, ends, &[8, 0, 0, 0, 0, 7, 0, 1, b'a', b'b', b'c', b'd']);
+    let gre = ipv4("rc", 58473, 47, ends, b"\0\x80\x06abcdefghi");
+    let frame = "iif \"rc\" ether saddr 92:6d:80:1b:32:2c ether daddr ca:8e:82:8f:17:6c ip saddr 10.0.0.2 ip daddr 10.0.0.1 ip dscp cs0 ip ecn not-ect ip ttl 64";
+    let tcp = |port: u8| {
+        format!(
+            "{frame} ip id 14613 ip protocol tcp ip length 60 tcp sport 55220 tcp dport {port} tcp flags == syn tcp window 64240 "
+        )
+    };
+    let entry = |packet: u32, port: u8| {
+        let lines = [
+            format!("packet: {}", tcp(port)),
+            "rule ip protocol tcp meta nftrace set 1 (verdict continue)".into(),
+            "rule jump r (verdict jump r)".into(),
+            "r rule return (verdict return)".into(),
+            "rule jump e (verdict jump e)".into(),
+            "e rule counter packets 0 bytes 0 (verdict continue)".into(),
+            "rule meta mark set 0x00000005 comment \"hi\" (verdict continue)".into(),
+            "rule goto g (verdict goto g)".into(),
+        ];
+        lines.map(|line| {
+            let chain = if line.starts_with("r rule") || line.starts_with("e rule") { "" } else { "p " };
+            format!("Some({packet}) inet t {chain}{line}")
+        })
+    };
+    let mut wanted = entry(0, 80).to_vec();
+    wanted.push("Some(0) inet t g rule tcp dport 80 accept (verdict accept)".into());
+    wanted.push(format!("Some(0) ip t p packet: {}", tcp(80).replace(" ip protocol tcp", "")));
+    wanted.push("Some(0) ip t p policy accept meta mark 0x00000005 ".into());
+    wanted.push(format!("Some(0) inet t i packet: {}", tcp(80)));
+    wanted.push("Some(0) inet t i rule return (verdict return)".into());
+    wanted.push("Some(0) inet t i policy accept meta mark 0x00000005 ".into());
+    wanted.extend(entry(1, 81));
+    wanted.push("Some(1) inet t p policy accept meta mark 0x00000005 ".into());
+    wanted.push(format!("Some(1) ip t p packet: {}", tcp(81).replace(" ip protocol tcp", "")));
+    wanted.push("Some(1) ip t p policy accept meta mark 0x00000005 ".into());
+    wanted.push(format!("Some(1) inet t i packet: {}", tcp(81)));
+    wanted.push("Some(1) inet t i rule tcp dport 81 reject with tcp reset (verdict drop)".into());
+    for (packet, header) in [
+        "ip id 949 ip length 32 icmp type echo-request icmp code net-unreachable icmp id 7 icmp sequence 1 @th,64,32 0x61626364 ",
+        "ip id 58473 ip protocol gre ip length 32 @th,0,96 0x8006616263646566676869 ",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let packet = packet + 2;
+        wanted.push(format!("Some({packet}) ip t p packet: {frame} {header}"));
+        wanted.push(format!("Some({packet}) ip t p rule ip protocol != tcp meta nftrace set 1 (verdict continue)"));
+        wanted.push(format!("Some({packet}) ip t p rule ip protocol != tcp drop (verdict drop)"));
+    }
+    assert_eq!(monitored(rules, vec![syn(80), syn(81), echo, gre]), wanted);
 }

@@ -128,6 +128,8 @@ pub struct Skb {
     pub frag_parts: Vec<u16>,
     /// TRACE or `meta nftrace set 1`.
     pub nf_trace: bool,
+    /// What a listener to the traces of nftables knows it by, once it heard of it.
+    pub trace_id: Option<u32>,
     /// IPVS has dealt with it and looks no more (`skb->ipvs_property`).
     pub ipvs: bool,
     /// [`Self::unbalanced_sum`] when connection tracking verified the checksum of an IPv6 packet: the kernel keeps
@@ -159,6 +161,7 @@ impl Skb {
             frag_max: None,
             frag_parts: Vec::new(),
             nf_trace: false,
+            trace_id: None,
             ipvs: false,
             summed: None,
         }

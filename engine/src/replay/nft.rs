@@ -28,11 +28,14 @@ pub(super) fn run(netns: &mut Netns, line: &str, stdin: &str) -> Result<String, 
     Ok(printed)
 }
 
-/// `nft list ...`: what does not change anything.
+/// `nft list ...`, and `nft monitor trace` as if it had listened from the beginning: what does not change anything.
 pub(super) fn list(netns: &Netns, line: &str) -> Result<String, String> {
     let line = read(line)?;
+    if line.command.split_whitespace().eq(["monitor", "trace"]) {
+        return Ok(crate::text::nft::trace(netns.nft()));
+    }
     if line.reads || !line.command.trim_start().starts_with("list") {
-        return Err("of nft only `list` can be shown".to_owned());
+        return Err("of nft only `list` and `monitor trace` can be shown".to_owned());
     }
     let mut ruleset = netns.nft().clone();
     crate::text::nft::run(&mut ruleset, &line.command, netns.now, line.options)

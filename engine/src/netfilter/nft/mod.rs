@@ -15,6 +15,7 @@
 //! | `object` | named counters, quotas, limits and what the kernel keeps beside them |
 //! | `table` | tables, chains, rules |
 //! | `state` | what evaluation changes: counters, buckets, elements of dynamic sets |
+//! | `monitor` | what a listener to traces hears |
 //! | `eval` | what a packet meets in a base chain |
 //!
 //! The program (tables, chains, rules) is shared between copies of a namespace; everything a packet may change lives in
@@ -23,6 +24,7 @@
 pub mod eval;
 pub mod expr;
 pub mod field;
+pub mod monitor;
 pub mod object;
 pub mod set;
 pub mod state;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::monitor::Monitor;
 use super::set::Elements;
 use crate::base::{Instant, Rng};
 use crate::conntrack::Tuple;
@@ -68,6 +69,8 @@ pub struct NftState {
     /// Shared between copies of a namespace until one of them changes a set.
     sets: Vec<Option<Arc<Elements>>>,
     free_sets: Vec<SetId>,
+    /// Traces of packets with `meta nftrace set 1`.
+    pub monitor: Monitor,
 }
 
 impl NftState {

@@ -12,6 +12,7 @@ mod apply;
 mod check;
 mod fault;
 mod lex;
+mod monitor;
 mod print;
 mod priority;
 mod read;
@@ -20,6 +21,7 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 
+pub use monitor::trace;
 pub use print::{ListOptions, list_ruleset, rule_halves, rule_text, statements_text};
 
 use crate::base::Instant;

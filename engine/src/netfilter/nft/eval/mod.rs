@@ -12,6 +12,7 @@
 //! | `lookup` | elements of sets, and making them |
 //! | `nat` | mappings |
 //! | `unknown` | what is not emulated |
+//! | `hear` | what a listener to traces is told |
 //! | `show` | values and expressions in the words of a trace |
 //!
 //! Names of sets, chains and objects are looked up in the table as the packet comes by; the text layer has made sure
@@ -21,6 +22,7 @@ mod compare;
 mod ct;
 mod hash;
 mod header;
+mod hear;
 mod lookup;
 mod meta;
 mod nat;
@@ -33,6 +35,7 @@ mod value;
 
 use std::sync::Arc;
 
+use super::monitor::What;
 use super::state::NftState;
 use super::stmt::Verdict as Word;
 use super::table::{Policy, Rule, Table};
@@ -79,7 +82,8 @@ pub fn run(
     skb: &mut Skb,
 ) -> Verdict {
     let place = RuleRef { table: number, chain, index: 0 };
-    Walk { table, state, cx, place, checks: Vec::new(), why: false, evaluated: 0 }.chains(chain as usize, skb)
+    Walk { table, state, cx, place, checks: Vec::new(), why: false, evaluated: 0, heard: false }
+        .chains(chain as usize, skb)
 }
 
 /// One traversal.
@@ -93,6 +97,8 @@ pub(super) struct Walk<'a, 'c, 'd> {
     pub(super) checks: Vec<Check>,
     pub(super) why: bool,
     evaluated: u64,
+    /// A listener to traces knows the packet.
+    heard: bool,
 }
 
 impl<'a> Walk<'a, '_, '_> {
@@ -124,7 +130,7 @@ impl<'a> Walk<'a, '_, '_> {
                 Flow::Next => {}
                 Flow::Return => match returns.pop() {
                     Some(caller) => (at, index) = caller,
-                    None => break self.policy(base),
+                    None => break self.policy(base, skb),
                 },
                 Flow::Jump(ref to) | Flow::Goto(ref to) => {
                     let jumps = matches!(flow, Flow::Jump(_));
@@ -153,12 +159,14 @@ impl<'a> Walk<'a, '_, '_> {
         self.cx.trace.record(self.cx.now, || TraceKind::Chain { table, chain: chain as u32, entry });
     }
 
-    fn policy(&mut self, base: usize) -> Verdict {
+    fn policy(&mut self, base: usize, skb: &mut Skb) -> Verdict {
         let policy = self.table.chains.get_index(base).and_then(|(_, c)| Some(c.base.as_ref()?.policy));
         let (verdict, name) = match policy {
             Some(Policy::Drop) => (Verdict::Drop(DropReason::Policy), "drop"),
             Some(Policy::Accept) | None => (Verdict::Accept, "accept"),
         };
+        let mark = skb.mark;
+        self.hear(base, skb, || What::Policy { verdict: name, mark });
         let table = self.place.table;
         self.cx.trace.record(self.cx.now, || TraceKind::Policy {
             table,
@@ -208,6 +216,10 @@ impl<'a> Walk<'a, '_, '_> {
                     }
                 }
             }
+        }
+        if matched != Some(false) {
+            let verdict = || What::Rule { handle: rule.handle, verdict: hear::verdict_of(&flow) };
+            self.hear(self.place.chain as usize, skb, verdict);
         }
         self.record(events, matched, &flow);
         flow

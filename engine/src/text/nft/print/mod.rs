@@ -7,6 +7,7 @@ pub(super) mod json;
 mod listed;
 pub(super) mod stmt;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::priority;
@@ -51,8 +52,10 @@ pub fn rule_text(table: &Table, rule: &Rule, state: &NftState) -> String {
 /// question to a verdict map, and what it does then.
 pub fn rule_halves(table: &Table, rule: &Rule, state: &NftState) -> (String, String) {
     let is_test = |s: &Statement| matches!(s, Statement::Match { .. } | Statement::VerdictMap { .. });
-    let tests = rule.statements.iter().rposition(is_test).map_or(0, |at| at + 1);
-    let (tests, does) = rule.statements.split_at(tests);
+    let listed = listed::listed(table.family, &rule.statements);
+    let listed: Vec<Statement> = listed.into_iter().map(Cow::into_owned).collect();
+    let tests = listed.iter().rposition(is_test).map_or(0, |at| at + 1);
+    let (tests, does) = listed.split_at(tests);
     (statements_text(table, tests, state), statements_text(table, does, state))
 }
 
