@@ -10,7 +10,7 @@ const says = (page) => page.locator(".transport-says");
 const RULESET = `table inet fw {
 \tmap ports {
 \t\ttype inet_service : verdict
-\t\telements = { 22 : drop, 80 : jump web, 8080-8089 : accept }
+\t\telements = { 22 : drop, 80 : jump web, 8443 : accept }
 \t}
 
 \tchain input {
