@@ -10,10 +10,10 @@ use super::shares::grouped;
 
 const WIDTH: f64 = 640.0;
 const LABEL: f64 = 120.0;
-const NUMBERS: f64 = 150.0;
+const NUMBERS: f64 = 180.0;
 const BAR: f64 = WIDTH - LABEL - NUMBERS;
-const ROW: f64 = 22.0;
-const TITLE: f64 = 32.0;
+const ROW: f64 = 26.0;
+const TITLE: f64 = 38.0;
 
 #[derive(Debug, Clone, PartialEq, Properties)]
 pub(super) struct Props {
@@ -57,23 +57,23 @@ fn table_rows(leaving: &Leaving, table: &Shared, top: f64) -> Html {
                 numbers: String,
                 mark: Option<f64>| {
         let top = top + TITLE + ROW * at as f64;
-        let middle = (top + 15.0).to_string();
+        let middle = (top + 18.0).to_string();
         html! {
             <>
-                <text class="draws-number" x="0" y={middle.clone()}>{ name.to_owned() }</text>
+                <text class="shares-name" x="0" y={middle.clone()}>{ name.to_owned() }</text>
                 <rect {class} x={LABEL.to_string()} y={(top + 4.0).to_string()}
                     width={(x(percent) - LABEL).to_string()} height={(ROW - 8.0).to_string()} />
                 if let Some(mark) = mark {
                     <line class="shares-mark" x1={x(mark).to_string()} x2={x(mark).to_string()}
                         y1={(top + 1.0).to_string()} y2={(top + ROW - 1.0).to_string()} />
                 }
-                <text class="draws-number" x={WIDTH.to_string()} y={middle} text-anchor="end">{ numbers }</text>
+                <text class="shares-number" x={WIDTH.to_string()} y={middle} text-anchor="end">{ numbers }</text>
             </>
         }
     };
     html! {
         <g key={table.name.clone()}>
-            <text class="shares-name" x="0" y={(top + 20.0).to_string()}>
+            <text class="shares-name" x="0" y={(top + 26.0).to_string()}>
                 { format!("{}, {} slots", table.title, grouped(u64::from(table.slots))) }
             </text>
             { for shares(leaving, table).enumerate().map(|(at, (name, before, after))| {
