@@ -43,7 +43,7 @@ const BUDGETS: &[Budget] = &[
     },
     Budget {
         what: "worker: WebAssembly of the engine with every data plane",
-        limit_bytes: 1_150_000,
+        limit_bytes: 1_100_000,
         holds: |path| ends_with(path, "wasm") && has_planes(path),
         scope: Scope::Sum,
     },
