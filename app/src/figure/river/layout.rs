@@ -181,9 +181,25 @@ fn stops(trace: &TraceView, station: &StationView) -> Vec<StopLine> {
             StopState::Skipped(_) => ("not asked".to_owned(), Some("stop-skipped")),
             StopState::NotReached => ("–".to_owned(), Some("stop-skipped")),
         };
-        StopLine { title: stop.title.clone(), note, class }
+        StopLine { title: short_title(&stop.title, &note), note, class }
     };
     station.stops.iter().map(line).collect()
+}
+
+/// Characters of a stop's title and note that fit beside each other.
+const STOP_CHARS: usize = 16;
+
+/// The title as far as there is room: of `ip kube-proxy` the name goes before the family.
+fn short_title(title: &str, note: &str) -> String {
+    let room = STOP_CHARS.saturating_sub(note.chars().count());
+    if title.chars().count() <= room {
+        return title.to_owned();
+    }
+    let name = title.split_once(' ').map_or(title, |(_, name)| name);
+    if name.chars().count() <= room {
+        return name.to_owned();
+    }
+    name.chars().take(room.saturating_sub(1)).chain(['…']).collect()
 }
 
 /// A device name that fits its box; the step's sentence has the whole one.

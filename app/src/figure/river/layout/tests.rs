@@ -46,3 +46,15 @@ fn one_station_is_in_the_tab_order() {
         assert_eq!(drawing.boxes.iter().filter(|shown| shown.is_tab_stop).count(), 1, "step {step}");
     }
 }
+
+#[test]
+fn a_stop_is_named_as_far_as_there_is_room() {
+    let shown = [
+        ("nat", "not asked"),
+        ("inet fw", "4 rules"),
+        ("ip kube-proxy", "2 rules"),
+        ("ipvs request", "rewritten"),
+    ]
+    .map(|(title, note)| short_title(title, note));
+    assert_eq!(shown, ["nat", "inet fw", "kube-pro…", "request"]);
+}
