@@ -8,7 +8,7 @@
 import { WORKER, computed, launch, longestTask, setting } from "./chromium.mjs";
 import { pasteDump, serviceAt } from "./dump.mjs";
 
-const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
+const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 const say = (...fields) => console.log(fields.join("\t"));
 
 /** A row is repeated until its samples are this long: what else a thread does is then little beside it. */
