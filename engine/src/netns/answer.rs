@@ -180,10 +180,11 @@ impl Netns {
         if local {
             return Some(ip.dst);
         }
-        // IPv6 takes it from the device the offender came in through, wherever the error leaves (asked of 6.18).
+        // IPv6 takes it from the device the offender came in through, wherever the error leaves, unless the route back
+        // names one (`icmpv6_rt_has_prefsrc`).
         let of_the_inbound = match offender.family() {
             Family::V4 => self.inet.sysctls.icmp_errors_use_inbound_ifaddr,
-            Family::V6 => true,
+            Family::V6 => self.inet.lookup(ip.src, None).is_none_or(|route| route.src.is_none()),
         };
         if of_the_inbound
             && let Some(addr) = offender.indev.and_then(|dev| self.inet.select_source(dev, ip.src, ip.src))

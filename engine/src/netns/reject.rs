@@ -63,12 +63,9 @@ impl Netns {
 /// A protocol whose checksum the kernel does not know is summed as if it had one of ICMP's kind over its whole
 /// payload; unless that happens to be right, as for zeros in IPv4, the packet gets no answer.
 fn checksum_fine(packet: &Packet) -> bool {
-    // A first fragment that nobody put together is summed as it is, without the rest of its datagram.
-    let summed = matches!(packet.l4, L4::Tcp(_) | L4::Udp(_) | L4::Icmp(_));
-    if packet.ip.more_fragments && (summed || packet.ip.src.is_ipv6()) {
-        return false;
-    }
     match &packet.l4 {
+        // A first fragment that nobody put together is summed as it is, without the rest of its datagram.
+        L4::Tcp(_) | L4::Udp(_) | L4::Icmp(_) if packet.ip.more_fragments => false,
         L4::Tcp(tcp) => tcp.checksum_ok,
         L4::Udp(udp) => udp.checksum_ok,
         L4::Icmp(icmp) => icmp.checksum_ok,
