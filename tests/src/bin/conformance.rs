@@ -113,11 +113,13 @@ fn main() -> ExitCode {
 fn agrees(path: &Path) -> bool {
     let result = case::load(path).and_then(|file| {
         let theirs = kernel::run(&file)?;
-        judge::differences(&file, &theirs).map_err(|refused| refused.to_string())
+        let found = judge::differences(&file, &theirs).map_err(|refused| refused.to_string())?;
+        Ok((found, file.case.packets.len()))
     });
     match result {
-        Ok(found) => {
-            println!("{}: {} differences", path.display(), found.len());
+        Ok((found, packets)) => {
+            // `cargo xtask conformance --ipvs` counts these lines.
+            println!("{}: {} differences in {packets} packets", path.display(), found.len());
             found.iter().for_each(|difference| println!("  {difference}"));
             found.is_empty()
         }
