@@ -126,7 +126,7 @@ const SUBJECTS: &[Subject] = &[
     simplified(
         "nftables",
         "`nft monitor trace`, as if it had listened from the beginning",
-        "an answer that a rule sends is heard of behind the rule",
+        "counters in rules stand as they did at the first event",
         "",
     ),
     absent("nftables", "`nft monitor` of anything else", "only packets change the node behind its set-up"),

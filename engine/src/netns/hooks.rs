@@ -236,7 +236,9 @@ impl Netns {
                 } else {
                     "rejected by a rule".into()
                 };
+                self.tables.nft.ruleset.state.monitor.answer_begins();
                 self.reject(run, skb, with);
+                self.tables.nft.ruleset.state.monitor.answer_ends();
                 Err(End { disposition: Disposition::Rejected, because })
             }
             Verdict::Queue => Err(End {

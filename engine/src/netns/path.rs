@@ -366,6 +366,9 @@ impl Netns {
     fn receive_steps_again(&mut self, run: &mut Run<'_>, skb: &mut Skb) -> End {
         skb.indev = Some(LOOPBACK);
         (skb.owner, skb.control_socket) = (None, false);
+        // `nft_trace_init` hashes the device it came in through.
+        skb.trace_id = None;
+        self.tables.nft.ruleset.state.monitor.senders_let_go();
         run.trace.record(self.now, || TraceKind::Received {
             dev: self.inet.device(LOOPBACK).name.to_string(),
             packet: skb.packet.clone(),

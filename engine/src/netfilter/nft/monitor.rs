@@ -15,6 +15,10 @@ pub struct Monitor {
     pub events: Vec<Heard>,
     /// State at the first event: the tool lists rules as they were when it began to listen.
     pub before: Option<Box<NftState>>,
+    /// Events of a rule that just rejected.
+    withheld: Vec<Heard>,
+    /// Events of rules whose answers are on their way, the innermost last.
+    answering: Vec<Vec<Heard>>,
     /// Packets heard of.
     packets: u32,
 }
@@ -54,6 +58,28 @@ pub struct Dump {
 impl Monitor {
     pub(super) fn is_full(&self) -> bool {
         self.events.len() >= EVENTS_MAX
+    }
+
+    /// Keeps back what was heard from event `from` on.
+    pub(super) fn withhold(&mut self, from: usize) {
+        self.withheld.extend(self.events.drain(from.min(self.events.len())..));
+    }
+
+    /// A rule's answer is about to be sent: `nft_reject` does so while the rule runs, which is told of when it has run.
+    pub fn answer_begins(&mut self) {
+        self.answering.push(std::mem::take(&mut self.withheld));
+    }
+
+    /// The answer is sent.
+    pub fn answer_ends(&mut self) {
+        self.events.extend(self.answering.pop().unwrap_or_default());
+    }
+
+    /// A packet comes in through the backlog: every rule has run.
+    pub fn senders_let_go(&mut self) {
+        while !self.answering.is_empty() {
+            self.answer_ends();
+        }
     }
 
     /// A name for the next packet.

@@ -1,7 +1,6 @@
 //! `nft monitor trace`: the traces of packets as nft 1.0.6 prints them.
 //!
-//! Simplified: an answer that a rule itself sends is heard of behind the rule, in the kernel before it; an IPv6 packet is
-//! described by the protocol behind its extension headers; counters in rules stand as they did at the first event.
+//! Simplified: counters in rules stand as they did at the first event.
 
 use std::fmt::Write as _;
 
@@ -68,11 +67,20 @@ fn packet(out: &mut String, dump: &Dump, one_family: bool) {
             let _ = write!(out, "ether {name} {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x} ");
         }
     }
+    if dump.iif.as_deref() == Some("lo") {
+        // A header that nobody filled in but for the protocol.
+        let _ =
+            write!(out, "@ll,0,112 0x{:x} ", if dump.packet.family() == Family::V4 { 0x800 } else { 0x86dd });
+    }
     let packet = &dump.packet;
     let ip = &packet.ip;
+    let bytes = packet.to_bytes();
+    let v4 = packet.family() == Family::V4;
+    // What the header itself names: of IPv6 it may be an extension, behind which the tool does not look.
+    let protocol = if v4 { ip.proto } else { bytes.get(6).copied().unwrap_or(ip.proto) };
     let header = match packet.l4 {
         L4::Raw(_) | L4::Truncated(_) => None,
-        _ => Proto::ALL.into_iter().find(|p| p.l4proto() == Some(ip.proto)),
+        _ => Proto::ALL.into_iter().find(|p| p.l4proto() == Some(protocol)),
     };
     let says_protocol = !one_family || header.is_none();
     let symbol = |out: &mut String, name: &str, ty, value: u128| {
@@ -80,8 +88,7 @@ fn packet(out: &mut String, dump: &Dump, one_family: bool) {
         symbols::print(out, ty, value, Radix::Decimal);
         out.push(' ');
     };
-    let (v4, name) =
-        (packet.family() == Family::V4, if packet.family() == Family::V4 { "ip" } else { "ip6" });
+    let name = if v4 { "ip" } else { "ip6" };
     let _ = write!(out, "{name} saddr {} {name} daddr {} ", ip.src, ip.dst);
     symbol(out, &format!("{name} dscp"), Type::Dscp, u128::from(ip.tos >> 2));
     symbol(out, &format!("{name} ecn"), Type::Ecn, u128::from(ip.tos & 3));
@@ -92,13 +99,12 @@ fn packet(out: &mut String, dump: &Dump, one_family: bool) {
     }
     if says_protocol {
         let field = if v4 { "ip protocol" } else { "ip6 nexthdr" };
-        symbol(out, field, Type::InetProto, ip.proto.into());
+        symbol(out, field, Type::InetProto, protocol.into());
     }
     let len = packet.len_bytes();
     let _ = write!(out, "{name} length {} ", if v4 { len } else { len.saturating_sub(40) });
-    let bytes = packet.to_bytes();
     let bytes = &bytes[bytes.len().saturating_sub(packet.l4.len_bytes())..];
-    transport(out, ip.proto, header.is_some(), &bytes[..bytes.len().min(TRANSPORT_BYTES)]);
+    transport(out, protocol, header.is_some(), &bytes[..bytes.len().min(TRANSPORT_BYTES)]);
 }
 
 /// The fields of a known header, and the bytes behind it.

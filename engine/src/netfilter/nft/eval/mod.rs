@@ -219,7 +219,11 @@ impl<'a> Walk<'a, '_, '_> {
         }
         if matched != Some(false) {
             let verdict = || What::Rule { handle: rule.handle, verdict: hear::verdict_of(&flow) };
+            let heard = self.state.monitor.events.len();
             self.hear(self.place.chain as usize, skb, verdict);
+            if matches!(flow, Flow::Verdict(Verdict::Reject(_))) {
+                self.state.monitor.withhold(heard);
+            }
         }
         self.record(events, matched, &flow);
         flow
