@@ -324,7 +324,11 @@ fn name(rest: &str) -> usize {
 
 /// Takes `define`, `redefine` and `undefine` out and puts values for `$name`.
 fn expand(tokens: Vec<Token<'_>>) -> Result<Vec<Token<'_>>, Fault> {
-    if !tokens.iter().any(|t| matches!(t.text, "$" | "define" | "redefine" | "undefine" | "include")) {
+    let needed = |t: &Token<'_>| {
+        matches!(t.text, "$" | "define" | "redefine" | "undefine" | "include")
+            || (t.kind == Kind::Quoted && t.text.contains('$'))
+    };
+    if !tokens.iter().any(needed) {
         return Ok(tokens);
     }
     let mut known: BTreeMap<&str, Vec<Token<'_>>> = BTreeMap::new();
@@ -383,6 +387,10 @@ fn expand(tokens: Vec<Token<'_>>) -> Result<Vec<Token<'_>>, Fault> {
                 at += variable(&tokens, at, &known, &mut out, &mut added)?;
             }
             _ => {
+                let is_prefix = out.last().is_some_and(|t| t.kind == Kind::Word && t.text == "prefix");
+                if token.kind == Kind::Quoted && is_prefix {
+                    in_prefix(token, &known)?;
+                }
                 out.push(token);
                 at += 1;
             }
@@ -413,6 +421,21 @@ fn variable<'a>(
     // Messages speak of the place where the variable is used.
     out.extend(value.iter().map(|t| Token { place: name.place, ..*t }));
     Ok(1)
+}
+
+/// In the quotes of a log prefix, and nowhere else, a dollar sign begins a variable.
+fn in_prefix(token: Token<'_>, known: &BTreeMap<&str, Vec<Token<'_>>>) -> Result<(), Fault> {
+    let Some((_, behind)) = token.text.split_once('$') else { return Ok(()) };
+    let name = behind.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
+    Err(Fault::at(
+        token.place,
+        match known.contains_key(name) {
+            true => {
+                "a variable inside of a log prefix is not emulated: write out what it stands for".to_owned()
+            }
+            false => format!("unknown identifier '{name}'"),
+        },
+    ))
 }
 
 fn unexpected(token: Option<&Token<'_>>, or: Token<'_>) -> Fault {

@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 
 use crate::netfilter::nft::{
-    Expr, ExthdrField, MatchOp, MetaKey, Payload, PayloadBase, Proto, RejectWith, Statement, TableFamily,
+    CtKey, Expr, ExthdrField, MatchOp, MetaKey, Payload, PayloadBase, Proto, RejectWith, Statement,
+    TableFamily,
 };
 use crate::text::nft::read::lower::{Protocol, stated};
 
@@ -72,19 +73,23 @@ fn repeated_protocols(family: TableFamily, statements: &[Statement]) -> Vec<bool
     let (mut network, mut transport, mut message): (Option<usize>, Option<usize>, Option<usize>) =
         (None, None, None);
     for (at, statement) in statements.iter().enumerate() {
-        let uses = uses(statement);
+        let mut uses = uses(statement);
+        uses.network |= is_ct_protocol(statement);
         if (uses.network || uses.transport)
             && let Some(before) = network
-            && (uses.network || uses.icmp || (one_family && is_meta_protocol(&statements[before])))
+            && reaches(family, uses, &statements[before])
         {
             let other = &statements[before];
-            hidden[before] |= !is_meta_protocol(other) || is_protocol_of(other, family);
+            hidden[before] |= !is_meta_protocol(other)
+                || is_protocol_of(other, family)
+                || (!one_family && is_ct_protocol(statement));
             network = None;
         }
         if uses.transport
             && let Some(before) = transport.take()
         {
-            hidden[before] = true;
+            // A field of TCP has a match of its own before it where the family leaves that of the connection open.
+            hidden[before] = !is_ct_protocol(&statements[before]) || one_family != uses.ports;
         }
         // A type of message counts as a protocol of its own there.
         if uses.option
@@ -117,11 +122,40 @@ fn repeated_protocols(family: TableFamily, statements: &[Statement]) -> Vec<bool
             None if !matches!(statement, Statement::Match { .. } | Statement::VerdictMap { .. }) => {
                 (network, transport, message) = (None, None, None);
             }
+            None if is_ct_protocol(statement) => transport = Some(at),
             None if is_message(statement) => message = Some(at),
             None => {}
         }
     }
     hidden
+}
+
+/// Whether a use of headers makes a match of the network protocol before it superfluous.
+fn reaches(family: TableFamily, uses: Uses, protocol: &Statement) -> bool {
+    let one_family = matches!(family, TableFamily::Ip | TableFamily::Ip6);
+    let own = is_protocol_of(protocol, family);
+    let other_frame = one_family && !own && is_frame_type(protocol);
+    uses.network || (uses.icmp && !other_frame) || (one_family && (own || is_meta_protocol(protocol)))
+}
+
+fn is_frame_type(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Match { left: Expr::Payload(Payload::Field { proto: Proto::Ether, field }), .. }
+            if field.name == "type"
+    )
+}
+
+/// `ct protocol tcp`.
+fn is_ct_protocol(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Match {
+            left: Expr::Ct { key: CtKey::Protocol, .. },
+            op: MatchOp::Eq,
+            right: Expr::Value { .. }
+        }
+    )
 }
 
 fn is_meta_protocol(statement: &Statement) -> bool {
@@ -154,6 +188,8 @@ struct Uses {
     transport: bool,
     /// ICMP of one family implies the family.
     icmp: bool,
+    /// Ports of no protocol in particular.
+    ports: bool,
     /// An option of TCP.
     option: bool,
 }
@@ -166,7 +202,8 @@ fn uses(statement: &Statement) -> Uses {
         | Payload::Raw { base: PayloadBase::Network, .. } => {
             uses.network = true;
         }
-        Payload::Field { proto: Proto::Th, .. } => {}
+        // Behind a protocol with a header of its own they have its names.
+        Payload::Field { proto: Proto::Th, .. } => (uses.transport, uses.ports) = (true, true),
         Payload::Field { proto, .. } if proto.l4proto().is_some() => {
             uses.transport = true;
             uses.icmp |= matches!(proto, Proto::Icmp | Proto::Icmpv6);

@@ -18,7 +18,6 @@ impl RuleReader<'_, '_, '_> {
     /// A statement that begins with a selector: a match, a verdict map, a change of a field.
     pub(super) fn selected(&mut self) -> Result<(), Fault> {
         let start = self.cur.peek().place;
-        let before = self.known;
         let left = self.left()?;
         let place = span_of(start, self.cur.last_place());
         if matches!(left, Expr::Meta(MetaKey::Nftrace)) && !self.cur.sees("set") {
@@ -39,8 +38,20 @@ impl RuleReader<'_, '_, '_> {
             self.cur.next();
             return self.change(left, place);
         }
-        let _ = before;
+        // A field that 1.0.6 has a name for, but no sentence.
+        let kind = matches!(
+            left,
+            Expr::Exthdr(ExthdrField::TcpOption { field: Some(field), .. }) if field.name == "kind"
+        );
+        let undirected =
+            matches!(left, Expr::Ct { key: CtKey::ProtoSrc | CtKey::ProtoDst, direction: None, .. });
         let statement = self.comparison(left, place)?;
+        if kind {
+            return Err(self.cur.unexpected());
+        }
+        if undirected {
+            return Err(Fault::kernel(place, Errno::Invalid));
+        }
         self.learn(&statement);
         self.statements.push(statement);
         Ok(())
@@ -59,6 +70,8 @@ impl RuleReader<'_, '_, '_> {
             _ => None,
         };
         match left {
+            // That of the connection counts where one knows of which family it is.
+            Expr::Ct { key: CtKey::Protocol, .. } if self.known.l3.is_none() => {}
             Expr::Meta(MetaKey::L4proto) | Expr::Ct { key: CtKey::Protocol, .. } => {
                 self.known.any_l4 = true;
                 self.known.l4 = value.map(|v| v as u8).or(self.known.l4);
@@ -67,7 +80,8 @@ impl RuleReader<'_, '_, '_> {
             Expr::Meta(MetaKey::Nfproto) => self.known.l3 = self.known.l3.or(l3(value, 2, 10)),
             Expr::Meta(MetaKey::Protocol) => self.known.l3 = self.known.l3.or(l3(value, 0x800, 0x86dd)),
             Expr::Payload(Payload::Field { proto: Proto::Ether, field }) if field.name == "type" => {
-                self.known.l3 = self.known.l3.or(l3(value, 0x800, 0x86dd));
+                // The frame is heard before the table's family.
+                self.known.l3 = l3(value, 0x800, 0x86dd).or(self.known.l3);
             }
             Expr::Payload(Payload::Field { proto: Proto::Ip | Proto::Ip6, field })
                 if matches!(field.name, "protocol" | "nexthdr") =>
@@ -99,6 +113,22 @@ impl RuleReader<'_, '_, '_> {
         if stated.is_some() {
             self.cur.next();
         }
+        // What is shifted is a number to the tool, and a number no mark.
+        let mismatch = left.ty().filter(|ty| is_shifted(&left) && !matches!(ty, Type::Integer(_)));
+        let start = self.cur.peek().place;
+        let statement = self.right_side(left, place, stated)?;
+        match (mismatch, &statement) {
+            (Some(ty), Statement::Match { right, .. }) if !matches!(right, Expr::Set(SetRef::Named(_))) => {
+                let title = symbols::title(ty);
+                let message = format!("datatype mismatch, expected {title}, expression has type integer");
+                Err(Fault::at(span_of(start, self.cur.last_place()), message))
+            }
+            _ => Ok(statement),
+        }
+    }
+
+    /// What `left` is compared with; `stated` is the operator, if one stood there.
+    fn right_side(&mut self, left: Expr, place: Place, stated: Option<MatchOp>) -> Result<Statement, Fault> {
         let not = stated.is_none() && self.cur.eat("!");
         let op = stated.unwrap_or(MatchOp::Eq);
         if self.cur.done() {
@@ -221,8 +251,13 @@ impl RuleReader<'_, '_, '_> {
         }
         let _ = element;
         self.sets_in_place -= 1;
+        let comma = self.cur.token_before(2).text == ",";
+        let dash = self.cur.token_before(3 + usize::from(comma));
         if ty == Type::IfName && !span.is_one() {
             lower::wildcard_expr(span)
+        } else if span.is_one() && dash.text == "-" && dash.kind == Kind::Mark {
+            // `{ 5-5 }` stays a range too.
+            Expr::Range { ty, low: span.low, high: span.high }
         } else {
             lower::set_span_expr(ty, span)
         }
@@ -343,6 +378,14 @@ impl RuleReader<'_, '_, '_> {
             return Err(Fault::at(span_of(start, self.cur.last_place()), message));
         }
         Ok(value)
+    }
+}
+
+fn is_shifted(expr: &Expr) -> bool {
+    match expr {
+        Expr::Binary { op: BinaryOp::Lshift | BinaryOp::Rshift, .. } => true,
+        Expr::Binary { left, .. } => is_shifted(left),
+        _ => false,
     }
 }
 

@@ -341,7 +341,7 @@ impl<'a> RuleReader<'_, '_, 'a> {
             return Err(Fault::at(Place { len, ..place }, message));
         }
         let direction = direction.filter(|_| key != CtKey::Protocol);
-        if matches!(key, CtKey::ProtoSrc | CtKey::ProtoDst) && !self.knows_l4() {
+        if matches!(key, CtKey::ProtoSrc | CtKey::ProtoDst) && !self.knows_header() {
             return Err(Fault::at(self.cur.peek().place, "Can't parse symbolic invalid expressions"));
         }
         Ok(Expr::Ct { key, direction, family })
@@ -508,7 +508,13 @@ impl<'a> RuleReader<'_, '_, 'a> {
         if token.kind == Kind::Number {
             let kind = self.cur.number(255)? as u8;
             return Ok(Expr::Exthdr(match TCP_OPTIONS.iter().find(|o| o.number == kind) {
-                Some(option) => ExthdrField::TcpOption { option, number: 0, field: None },
+                Some(option) => {
+                    let field = option.fields.iter().find(|f| self.cur.sees(f.name));
+                    if field.is_some() {
+                        self.cur.next();
+                    }
+                    ExthdrField::TcpOption { option, number: 0, field }
+                }
                 None => ExthdrField::TcpRaw { kind, offset_bits: 0, bits: 0 },
             }));
         }

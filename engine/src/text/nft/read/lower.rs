@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use crate::netfilter::nft::{
-    AnonymousSet, BinaryOp, Expr, L3, MatchOp, MetaKey, Payload, Proto, SetRef, Span, Statement, Type,
+    AnonymousSet, BinaryOp, Expr, L3, MatchOp, MetaKey, Payload, PayloadBase, Proto, SetRef, Span, Statement,
+    Type,
 };
 
 /// `meta nfproto ipv4`.
@@ -205,14 +206,12 @@ fn mergeable(statement: &Statement) -> Option<(u8, u16, u16, bool)> {
     else {
         return None;
     };
-    if !matches!(right, Expr::Value { .. })
-        || *proto == Proto::Th
-        || field.offset_bits % 8 != 0
-        || field.bits % 8 != 0
-    {
+    if !matches!(right, Expr::Value { .. }) || field.offset_bits % 8 != 0 || field.bits % 8 != 0 {
         return None;
     }
-    let base = if proto.is_link() {
+    let base = if *proto == Proto::Th {
+        3
+    } else if proto.is_link() {
         0
     } else if proto.is_network() {
         1
@@ -259,12 +258,39 @@ fn merged(statements: Vec<Statement>) -> Vec<Statement> {
     let mut out = Vec::with_capacity(slots.len());
     for index in 0..slots.len() {
         if let Some((members, ..)) = groups.iter().find(|(_, at, ..)| *at == index) {
-            out.extend(members.iter().filter_map(|member| slots[*member].take()));
+            let members: Vec<Statement> = members.iter().filter_map(|member| slots[*member].take()).collect();
+            match one_load(&members) {
+                Some(load) => out.push(load),
+                None => out.extend(members),
+            }
         } else if !groups.iter().any(|(members, ..)| members.contains(&index)) {
             out.extend(slots[index].take());
         }
     }
     out
+}
+
+/// Ports of no protocol in particular stay the one load: there is no header to find their names in.
+fn one_load(members: &[Statement]) -> Option<Statement> {
+    let (mut begin, mut bits, mut all) = (None, 0_u16, 0_u128);
+    for member in members {
+        let Statement::Match {
+            left: Expr::Payload(Payload::Field { proto: Proto::Th, field }),
+            op: MatchOp::Eq,
+            right: Expr::Value { value, .. },
+        } = member
+        else {
+            return None;
+        };
+        begin.get_or_insert(field.offset_bits);
+        bits += field.bits;
+        all = all << field.bits | value;
+    }
+    Some(Statement::Match {
+        left: Expr::Payload(Payload::Raw { base: PayloadBase::Transport, offset_bits: begin?, bits }),
+        op: MatchOp::Eq,
+        right: Expr::Value { ty: Type::Integer(bits), value: all },
+    })
 }
 
 /// What a match states about protocols.

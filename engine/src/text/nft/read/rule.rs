@@ -150,6 +150,14 @@ impl<'a> RuleReader<'_, '_, 'a> {
         self.known.any_l4 || self.known.l4.is_some()
     }
 
+    /// Whether the transport header is one with named fields, or perhaps one of several.
+    pub(super) fn knows_header(&self) -> bool {
+        match self.known.l4 {
+            Some(number) => Proto::ALL.into_iter().any(|p| p.l4proto() == Some(number)),
+            None => self.known.any_l4,
+        }
+    }
+
     pub(super) const fn resets(&self) -> bool {
         self.resetting
     }
@@ -252,7 +260,9 @@ impl<'a> RuleReader<'_, '_, 'a> {
     pub(super) fn named(&self, base: PayloadBase, offset_bits: u16, bits: u16) -> Payload {
         let proto = match base {
             PayloadBase::Transport => match self.known.l4 {
-                Some(number) => Proto::ALL.into_iter().find(|p| p.l4proto() == Some(number)),
+                Some(number) => {
+                    Proto::ALL.into_iter().find(|p| p.l4proto() == Some(number)).or(Some(Proto::Th))
+                }
                 None => Some(Proto::Th),
             },
             PayloadBase::Network => self.known.l3.map(|l3| match l3 {
