@@ -192,7 +192,7 @@ impl Engine {
             backend.restart(self.inner.stage.get().which());
         }
         self.inner.journal.take();
-        self.inner.tell_all(&Response::Cancelled);
+        self.inner.tell_all(|| Response::Cancelled);
         self.greet();
     }
 
@@ -216,7 +216,7 @@ impl Inner {
         match incoming {
             Incoming::Answer(envelope) => {
                 let Envelope { run, body } = *envelope;
-                if body == Response::NeedsPlanes && self.enlarge() {
+                if matches!(body, Response::NeedsPlanes) && self.enlarge() {
                     return;
                 }
                 if self.stage.get() == Stage::Loading {
@@ -241,7 +241,7 @@ impl Inner {
                 if self.stage.get() == Stage::Loading {
                     self.stage.set(Stage::First);
                 }
-                self.tell_all(&Response::Failed(error.sentence()));
+                self.tell_all(|| Response::Failed(error.sentence()));
                 self.on_error.emit(error);
             }
         }
@@ -263,10 +263,10 @@ impl Inner {
         true
     }
 
-    fn tell_all(&self, last: &Response) {
+    fn tell_all(&self, last: impl Fn() -> Response) {
         let waiting = std::mem::take(&mut *self.waiting.borrow_mut());
         for (_, answer) in waiting {
-            answer.emit(last.clone());
+            answer.emit(last());
         }
     }
 }

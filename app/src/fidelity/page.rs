@@ -32,7 +32,7 @@ pub fn FidelityPage() -> Html {
         let filter = filter.setter();
         Callback::from(move |event: InputEvent| {
             let input: HtmlInputElement = event.target_unchecked_into();
-            filter.set(input.value().to_lowercase());
+            filter.set(input.value().to_ascii_lowercase());
         })
     };
     html! {
@@ -48,8 +48,11 @@ pub fn FidelityPage() -> Html {
 }
 
 fn section(at: usize, shown: &Section, filter: &str) -> Html {
-    let rows: Vec<_> =
-        shown.rows.iter().filter(|row| row.iter().any(|cell| cell.to_lowercase().contains(filter))).collect();
+    let rows: Vec<_> = shown
+        .rows
+        .iter()
+        .filter(|row| row.iter().any(|cell| cell.to_ascii_lowercase().contains(filter)))
+        .collect();
     if !filter.is_empty() && rows.is_empty() {
         return Html::default();
     }

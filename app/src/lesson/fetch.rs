@@ -18,7 +18,7 @@ pub(super) async fn catalogue() -> Result<Vec<Entry>, String> {
 pub(super) async fn lesson(id: &str) -> Result<Lesson, String> {
     // An id is a folder's name: anything else asks for no file.
     if id.is_empty() || !id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-        return Err(format!("There is no lesson called {id:?}."));
+        return Err(format!("There is no lesson called {id}."));
     }
     let lesson: Lesson = read(&format!("lessons/{id}/lesson.bin")).await?;
     if lesson.format == FORMAT { Ok(lesson) } else { Err(OTHER_BUILD.to_owned()) }

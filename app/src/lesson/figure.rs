@@ -3,6 +3,7 @@
 //! Each figure shows what this browser's engine computed, says in one sentence what there is to see, and has a table.
 
 mod backlog;
+mod draw;
 mod draws;
 mod leaving;
 mod lookups;

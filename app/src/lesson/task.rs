@@ -207,9 +207,16 @@ fn Rule(props: &RuleProps) -> Html {
     }
 }
 
-/// Empty, or a number that `--probability` takes.
+/// Empty, or a number from 0 to 1 in decimal notation.
 fn is_probability(text: &str) -> bool {
-    text.is_empty() || text.parse::<f64>().is_ok_and(|p| (0.0..=1.0).contains(&p))
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let are_digits = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
+    let is_at_most_one = match whole.trim_start_matches('0') {
+        "" => true,
+        "1" => part.bytes().all(|digit| digit == b'0'),
+        _ => false,
+    };
+    text != "." && are_digits(whole) && are_digits(part) && is_at_most_one
 }
 
 #[cfg(test)]
@@ -218,8 +225,8 @@ mod tests {
 
     #[test]
     fn probabilities_are_told_from_other_texts() {
-        let good = ["", "0", "1", "0.5", ".5", "0.3333333333"];
-        let bad = ["1.1", "-0.1", "half", "0,5", "NaN", "inf"];
+        let good = ["", "0", "1", "1.0", "0.5", ".5", "0.3333333333"];
+        let bad = ["1.1", "-0.1", "half", "0,5", "NaN", "inf", ".", "0.5.5"];
         assert!(good.into_iter().all(is_probability));
         assert!(!bad.into_iter().any(is_probability));
     }

@@ -110,7 +110,7 @@ pub(super) fn draw(trace: &TraceView, step: usize, orientation: Orientation) -> 
 }
 
 fn id(place: Place) -> String {
-    format!("station-{}", place.title().to_lowercase())
+    format!("station-{}", place.title().to_ascii_lowercase())
 }
 
 fn order(trace: &TraceView) -> Vec<String> {

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use chainwalk_lessons::queue::{Queue, Served};
 use yew::prelude::*;
 
-use super::super::sheet::Sheet;
+use super::super::sheet::same_as_table;
+use super::draw::{WIDTH, fixed, lane, name, number, px, view_box};
 
-const WIDTH: f64 = 640.0;
 const LABEL: f64 = 110.0;
 const NUMBERS: f64 = 60.0;
 const LANE: f64 = 44.0;
@@ -32,20 +32,17 @@ pub(super) fn Backlog(props: &Props) -> Html {
     let span = span(queue);
     html! {
         <>
-            <svg class="shares" viewBox={format!("0 0 {WIDTH} {height}")} role="img" aria-label={label.collect::<Vec<_>>().join("; ")}>
+            <svg class="shares" viewBox={view_box(height)} role="img" aria-label={label.collect::<Vec<_>>().join("; ")}>
                 { for queue.schedulers.iter().enumerate().map(|(at, served)| lanes(served, block * at as f64, most)) }
                 { for (0..=4).map(|quarter| html! {
-                    <text class="draws-number" x={(LABEL + plot() * f64::from(quarter) / 4.0).to_string()}
-                        y={(height - 5.0).to_string()} text-anchor="middle">{ format!("{:.0} s", span * f64::from(quarter) / 4.0) }</text>
+                    <text class="draws-number" x={px(LABEL + plot() * f64::from(quarter) / 4.0)}
+                        y={px(height - 5.0)} text-anchor="middle">{ fixed(span * f64::from(quarter) / 4.0, 0) + " s" }</text>
                 }) }
             </svg>
             <p class="shares-key muted">
                 { format!("Height: requests at the pod, the one it works on included; the highest step is {most}. Right: the most in this time.") }
             </p>
-            <details>
-                <summary>{ "The same as a table" }</summary>
-                <Sheet label="Requests at each pod" head={head(queue)} rows={rows(queue)} />
-            </details>
+            { same_as_table("Requests at each pod", head(queue), rows(queue)) }
         </>
     }
 }
@@ -70,17 +67,15 @@ fn span(queue: &Queue) -> f64 {
 fn lanes(served: &Served, top: f64, most: u32) -> Html {
     html! {
         <g key={served.name.clone()}>
-            <text class="shares-name" x="0" y={(top + 18.0).to_string()}>{ format!("{}, {}", served.name, served.title) }</text>
-            { for served.backlog.iter().enumerate().map(|(pod, lane)| {
+            { name(top + 18.0, format!("{}, {}", served.name, served.title)) }
+            { for served.backlog.iter().enumerate().map(|(pod, counts)| {
                 let floor = top + TITLE + LANE * (pod as f64 + 1.0) - 4.0;
                 html! {
                     <>
-                        <text class="draws-number" x="0" y={(floor - 6.0).to_string()}>{ format!("pod {}", pod + 1) }</text>
-                        <path class="shares-bar" d={steps(lane, floor, most)} />
-                        <line class="draws-lane" x1={LABEL.to_string()} x2={(LABEL + plot()).to_string()} y1={floor.to_string()} y2={floor.to_string()} />
-                        <text class="shares-number" x={WIDTH.to_string()} y={(floor - 6.0).to_string()} text-anchor="end">
-                            { lane.iter().max().copied().unwrap_or(0) }
-                        </text>
+                        <text class="draws-number" x="0" y={px(floor - 6.0)}>{ format!("pod {}", pod + 1) }</text>
+                        <path class="shares-bar" d={steps(counts, floor, most)} />
+                        { lane((LABEL, LABEL + plot()), floor) }
+                        { number(floor - 6.0, counts.iter().max().copied().unwrap_or(0).to_string()) }
                     </>
                 }
             }) }
@@ -89,15 +84,15 @@ fn lanes(served: &Served, top: f64, most: u32) -> Html {
 }
 
 /// A filled stair: one step a moment.
-fn steps(lane: &[u32], floor: f64, most: u32) -> String {
-    let step = plot() / lane.len().max(1) as f64;
-    let mut path = format!("M{LABEL} {floor}");
-    for (at, count) in lane.iter().enumerate() {
+fn steps(counts: &[u32], floor: f64, most: u32) -> String {
+    let step = plot() / counts.len().max(1) as f64;
+    let mut path = format!("M{} {}", px(LABEL), px(floor));
+    for (at, count) in counts.iter().enumerate() {
         let height = (LANE - 8.0) * f64::from(*count) / f64::from(most);
         let from = LABEL + step * at as f64;
-        _ = write!(path, "L{from:.1} {:.1}H{:.1}", floor - height, from + step);
+        _ = write!(path, "L{} {}H{}", px(from), px(floor - height), px(from + step));
     }
-    path + &format!("V{floor}Z")
+    path + &format!("V{}Z", px(floor))
 }
 
 fn head(queue: &Queue) -> Vec<String> {
@@ -113,7 +108,7 @@ fn rows(queue: &Queue) -> Vec<Vec<String>> {
     let row = |(at, moment): (usize, &f64)| {
         let counts = queue.schedulers.iter().flat_map(|served| &served.backlog);
         let counts = counts.map(|lane| lane.get(at).map(u32::to_string).unwrap_or_default());
-        std::iter::once(format!("{:.1}", (moment - from) / 1000.0)).chain(counts).collect()
+        std::iter::once(fixed((moment - from) / 1000.0, 1)).chain(counts).collect()
     };
     queue.window.iter().enumerate().map(row).collect()
 }

@@ -6,9 +6,9 @@ use chainwalk_lessons::spread::Spread;
 use yew::prelude::*;
 
 use super::super::cx::use_lesson;
-use super::super::sheet::Sheet;
+use super::super::sheet::same_as_table;
+use super::draw::{WIDTH, lane, name, number, px, view_box};
 
-const WIDTH: f64 = 640.0;
 const LABEL: f64 = 150.0;
 const LANE: f64 = 40.0;
 
@@ -36,32 +36,27 @@ pub(super) fn Draws(props: &Props) -> Html {
     let rows = first.iter().enumerate().map(|(i, to)| vec![(i + 1).to_string(), to.clone()]);
     html! {
         <>
-            <svg class="draws" viewBox={format!("0 0 {WIDTH} {height}")} role="img"
+            <svg class="draws" viewBox={view_box(height)} role="img"
                 aria-label={format!("The first {} connections: {}", first.len(), counts.join(", "))}>
-                { for spread.endpoints.iter().enumerate().map(|(lane, endpoint)| {
-                    let middle = LANE * lane as f64 + LANE / 2.0;
+                { for spread.endpoints.iter().enumerate().map(|(row, endpoint)| {
+                    let middle = LANE * row as f64 + LANE / 2.0;
                     html! {
                         <g key={endpoint.to.clone()}>
-                            <text class="shares-name" x="0" y={(middle + 5.0).to_string()}>{ cx.name(&props.run, &endpoint.to) }</text>
-                            <line class="draws-lane" x1={LABEL.to_string()} x2={(WIDTH - 50.0).to_string()} y1={middle.to_string()} y2={middle.to_string()} />
+                            { name(middle + 5.0, cx.name(&props.run, &endpoint.to)) }
+                            { lane((LABEL, WIDTH - 50.0), middle) }
                             { for first.iter().enumerate().filter(|(_, to)| **to == endpoint.to).map(|(at, _)| html! {
-                                <circle class="draws-dot" cx={(LABEL + step * (at as f64 + 0.5)).to_string()} cy={middle.to_string()} r="9" />
+                                <circle class="draws-dot" cx={px(LABEL + step * (at as f64 + 0.5))} cy={px(middle)} r="9" />
                             }) }
-                            <text class="shares-number" x={WIDTH.to_string()} y={(middle + 5.0).to_string()} text-anchor="end">
-                                { spread.batches.first.get(lane).copied().unwrap_or(0) }
-                            </text>
+                            { number(middle + 5.0, spread.batches.first.get(row).copied().unwrap_or(0).to_string()) }
                         </g>
                     }
                 }) }
                 { for (0..first.len()).map(|at| html! {
-                    <text class="draws-number" x={(LABEL + step * (at as f64 + 0.5)).to_string()} y={(height - 6.0).to_string()} text-anchor="middle">{ at + 1 }</text>
+                    <text class="draws-number" x={px(LABEL + step * (at as f64 + 0.5))} y={px(height - 6.0)} text-anchor="middle">{ at + 1 }</text>
                 }) }
             </svg>
             <p class="shares-key muted">{ "From left to right: the connections in order. At the right: how many each pod has then." }</p>
-            <details>
-                <summary>{ "The same as a table" }</summary>
-                <Sheet label="The first connections" head={["Connection", "Went to"].map(str::to_owned).to_vec()} rows={rows.collect::<Vec<_>>()} />
-            </details>
+            { same_as_table("The first connections", ["Connection", "Went to"].map(str::to_owned).to_vec(), rows.collect()) }
         </>
     }
 }

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use chainwalk_lessons::leaving::{Leaving, Shared};
 use yew::prelude::*;
 
-use super::super::sheet::Sheet;
-use super::shares::grouped;
+use super::super::sheet::same_as_table;
+use super::draw::{self, WIDTH, bar, mark, name, number, view_box};
+use crate::trace::grouped;
 
-const WIDTH: f64 = 640.0;
 const LABEL: f64 = 120.0;
 const NUMBERS: f64 = 180.0;
 const BAR: f64 = WIDTH - LABEL - NUMBERS;
@@ -27,59 +27,52 @@ pub(super) fn LeavingFigure(props: &Props) -> Html {
     // Of each table a title, a row a server, and the row of what moved.
     let block = TITLE + ROW * (leaving.servers.len() + 1) as f64;
     let label = leaving.tables.iter().map(|table| {
-        let each = shares(leaving, table)
-            .map(|(name, before, after)| format!("{name} {before:.1} % then {after:.1} %"));
-        format!("{}: {}; {:.1} % moved", table.title, each.collect::<Vec<_>>().join(", "), moved(table))
+        let each = shares(leaving, table).map(|(name, before, after)| {
+            format!("{name} {} then {}", draw::percent(before, 1), draw::percent(after, 1))
+        });
+        format!(
+            "{}: {}; {} moved",
+            table.title,
+            each.collect::<Vec<_>>().join(", "),
+            draw::percent(moved(table), 1)
+        )
     });
     html! {
         <>
-            <svg class="shares" viewBox={format!("0 0 {WIDTH} {}", block * leaving.tables.len() as f64)} role="img"
+            <svg class="shares" viewBox={view_box(block * leaving.tables.len() as f64)} role="img"
                 aria-label={label.collect::<Vec<_>>().join(". ")}>
                 { for leaving.tables.iter().enumerate().map(|(at, table)| table_rows(leaving, table, block * at as f64)) }
             </svg>
             <p class="shares-key muted">
                 { format!("Bar: share of the slots before {} leaves. Line: share after. Outlined: slots that changed although their server stayed.", leaving.leaves) }
             </p>
-            <details>
-                <summary>{ "The same as a table" }</summary>
-                <Sheet label="Slots of each server" head={head(leaving)} rows={leaving.tables.iter().map(sheet_row).collect::<Vec<_>>()} />
-            </details>
+            { same_as_table("Slots of each server", head(leaving), leaving.tables.iter().map(sheet_row).collect()) }
         </>
     }
 }
 
 fn table_rows(leaving: &Leaving, table: &Shared, top: f64) -> Html {
     let x = |percent: f64| LABEL + BAR * percent / 100.0;
-    let line = |at: usize,
-                name: &str,
-                class: &'static str,
-                percent: f64,
-                numbers: String,
-                mark: Option<f64>| {
-        let top = top + TITLE + ROW * at as f64;
-        let middle = (top + 18.0).to_string();
-        html! {
-            <>
-                <text class="shares-name" x="0" y={middle.clone()}>{ name.to_owned() }</text>
-                <rect {class} x={LABEL.to_string()} y={(top + 4.0).to_string()}
-                    width={(x(percent) - LABEL).to_string()} height={(ROW - 8.0).to_string()} />
-                if let Some(mark) = mark {
-                    <line class="shares-mark" x1={x(mark).to_string()} x2={x(mark).to_string()}
-                        y1={(top + 1.0).to_string()} y2={(top + ROW - 1.0).to_string()} />
-                }
-                <text class="shares-number" x={WIDTH.to_string()} y={middle} text-anchor="end">{ numbers }</text>
-            </>
-        }
-    };
+    let line =
+        |at: usize, server: &str, class: &'static str, percent: f64, numbers: String, after: Option<f64>| {
+            let top = top + TITLE + ROW * at as f64;
+            html! {
+                <>
+                    { name(top + 18.0, server.to_owned()) }
+                    { bar(class, (LABEL, x(percent) - LABEL), (top + 4.0, ROW - 8.0)) }
+                    { for after.map(|after| mark(x(after), (top + 1.0, top + ROW - 1.0))) }
+                    { number(top + 18.0, numbers) }
+                </>
+            }
+        };
     html! {
         <g key={table.name.clone()}>
-            <text class="shares-name" x="0" y={(top + 26.0).to_string()}>
-                { format!("{}, {} slots", table.title, grouped(u64::from(table.slots))) }
-            </text>
-            { for shares(leaving, table).enumerate().map(|(at, (name, before, after))| {
-                line(at, name, "shares-bar", before, format!("{before:.1} % → {after:.1} %"), Some(after))
+            { name(top + 26.0, format!("{}, {} slots", table.title, grouped(u64::from(table.slots)))) }
+            { for shares(leaving, table).enumerate().map(|(at, (server, before, after))| {
+                let numbers = format!("{} → {}", draw::percent(before, 1), draw::percent(after, 1));
+                line(at, server, "shares-bar", before, numbers, Some(after))
             }) }
-            { line(leaving.servers.len(), "moved", "leaving-moved", moved(table), format!("{:.1} %", moved(table)), None) }
+            { line(leaving.servers.len(), "moved", "leaving-moved", moved(table), draw::percent(moved(table), 1), None) }
         </g>
     }
 }

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use chainwalk_lessons::lookups::{Lookups, Row};
 use yew::prelude::*;
 
-use super::super::sheet::Sheet;
-use super::shares::grouped;
+use super::super::sheet::same_as_table;
+use super::draw::{WIDTH, bar, name, number, px, view_box};
+use crate::trace::grouped;
 
-const WIDTH: f64 = 640.0;
 const LABEL: f64 = 190.0;
 const NUMBERS: f64 = 70.0;
 const ROW: f64 = 24.0;
@@ -36,21 +36,19 @@ pub(super) fn LookupsFigure(props: &Props) -> Html {
     });
     html! {
         <>
-            <svg class="shares" viewBox={format!("0 0 {WIDTH} {height}")} role="img" aria-label={label.collect::<Vec<_>>().join("; ")}>
+            <svg class="shares" viewBox={view_box(height)} role="img" aria-label={label.collect::<Vec<_>>().join("; ")}>
                 { for lookups.rows.iter().enumerate().map(|(at, row)| {
                     let top = block * at as f64;
                     html! {
                         <g key={row.services}>
-                            <text class="shares-name" x="0" y={(top + 18.0).to_string()}>{ format!("{} Services", grouped(u64::from(row.services))) }</text>
+                            { name(top + 18.0, format!("{} Services", grouped(u64::from(row.services)))) }
                             { for counts(row).into_iter().enumerate().map(|(at, (title, count))| {
                                 let top = top + TITLE + ROW * at as f64;
-                                let middle = (top + 16.0).to_string();
                                 html! {
                                     <>
-                                        <text class="draws-number" x="0" y={middle.clone()}>{ title }</text>
-                                        <rect class="shares-bar" x={LABEL.to_string()} y={(top + 4.0).to_string()}
-                                            width={(scale * (count as f64).ln_1p()).to_string()} height={(ROW - 8.0).to_string()} />
-                                        <text class="shares-number" x={WIDTH.to_string()} y={middle} text-anchor="end">{ grouped(count) }</text>
+                                        <text class="draws-number" x="0" y={px(top + 16.0)}>{ title }</text>
+                                        { bar("shares-bar", (LABEL, scale * (count as f64).ln_1p()), (top + 4.0, ROW - 8.0)) }
+                                        { number(top + 16.0, grouped(count)) }
                                     </>
                                 }
                             }) }
@@ -59,10 +57,7 @@ pub(super) fn LookupsFigure(props: &Props) -> Html {
                 }) }
             </svg>
             <p class="shares-key muted">{ "Rules evaluated, or services compared, for a first packet, at worst. Lengths are logarithmic." }</p>
-            <details>
-                <summary>{ "The same as a table" }</summary>
-                <Sheet label="What is read to find a Service" head={head()} rows={rows(lookups)} />
-            </details>
+            { same_as_table("What is read to find a Service", head(), rows(lookups)) }
         </>
     }
 }

@@ -6,7 +6,7 @@ use chainwalk_lessons::picks::{Arrival, Pick, Picks, Scheduled};
 use web_sys::HtmlSelectElement;
 use yew::prelude::*;
 
-use super::super::sheet::Sheet;
+use super::super::sheet::sheet;
 
 #[derive(Debug, Clone, PartialEq, Properties)]
 pub(super) struct Props {
@@ -32,7 +32,7 @@ pub(super) fn PicksFigure(props: &Props) -> Html {
     html! {
         <>
             if picks.schedulers.len() > 1 {
-                <Sheet label="The server each scheduler chose" head={head(picks)} rows={picks.schedulers.iter().map(|one| row(picks, one)).collect::<Vec<_>>()} />
+                { sheet("The server each scheduler chose", head(picks), picks.schedulers.iter().map(|one| row(picks, one)).collect()) }
                 <p>
                     <label class="picks-choose">
                         <span class="field-label">{ "Scores of" }</span>
@@ -45,7 +45,7 @@ pub(super) fn PicksFigure(props: &Props) -> Html {
                 </p>
             }
             <p class="muted">{ format!("{}: {}.", scheduled.name, scheduled.rule) }</p>
-            <Sheet label={format!("Scores of {}", scheduled.name)} head={score_head(picks)} rows={scores(picks, scheduled)} />
+            { sheet(&format!("Scores of {}", scheduled.name), score_head(picks), scores(picks, scheduled)) }
         </>
     }
 }

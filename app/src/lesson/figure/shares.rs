@@ -7,10 +7,11 @@ use chainwalk_lessons::spread::{Endpoint, Spread};
 use yew::prelude::*;
 
 use super::super::cx::use_lesson;
-use super::super::sheet::Sheet;
+use super::super::sheet::same_as_table;
+use super::draw::{WIDTH, bar, fixed, mark, name, number, percent, view_box};
+use crate::trace::grouped;
 
 /// Layout in SVG units; the drawing scales with its column.
-const WIDTH: f64 = 640.0;
 const LABEL: f64 = 150.0;
 const NUMBERS: f64 = 120.0;
 const BAR: f64 = WIDTH - LABEL - NUMBERS;
@@ -37,26 +38,22 @@ pub(in crate::lesson) fn Shares(props: &Props) -> Html {
         spread
             .endpoints
             .iter()
-            .map(|e| format!("{} {:.1} %", cx.name(&props.run, &e.to), e.share * 100.0))
+            .map(|e| format!("{} {}", cx.name(&props.run, &e.to), percent(e.share * 100.0, 1)))
             .collect::<Vec<_>>()
             .join(", ")
     );
     html! {
         <>
-            <svg class="shares" viewBox={format!("0 0 {WIDTH} {height}")} role="img" aria-label={label}>
+            <svg class="shares" viewBox={view_box(height)} role="img" aria-label={label}>
                 { for spread.endpoints.iter().enumerate().map(|(at, endpoint)| {
                     let top = row * at as f64;
-                    let middle = (top + row / 2.0 + 5.0).to_string();
+                    let middle = top + row / 2.0 + 5.0;
                     html! {
                         <g key={endpoint.to.clone()}>
-                            <text class="shares-name" x="0" y={middle.clone()}>{ cx.name(&props.run, &endpoint.to) }</text>
-                            <rect class="shares-bar" x={LABEL.to_string()} y={(top + row * 0.2).to_string()}
-                                width={(x(endpoint.share) - LABEL).to_string()} height={(row * 0.6).to_string()} />
-                            <line class="shares-mark" x1={x(endpoint.share_expected).to_string()} x2={x(endpoint.share_expected).to_string()}
-                                y1={(top + row * 0.08).to_string()} y2={(top + row * 0.92).to_string()} />
-                            <text class="shares-number" x={WIDTH.to_string()} y={middle} text-anchor="end">
-                                { format!("{}  {:.2} %", grouped(endpoint.observed), endpoint.share * 100.0) }
-                            </text>
+                            { name(middle, cx.name(&props.run, &endpoint.to)) }
+                            { bar("shares-bar", (LABEL, x(endpoint.share) - LABEL), (top + row * 0.2, row * 0.6)) }
+                            { mark(x(endpoint.share_expected), (top + row * 0.08, top + row * 0.92)) }
+                            { number(middle, format!("{}  {}", grouped(endpoint.observed), percent(endpoint.share * 100.0, 2))) }
                         </g>
                     }
                 }) }
@@ -65,10 +62,7 @@ pub(in crate::lesson) fn Shares(props: &Props) -> Html {
                 { "Bar: observed. Line: what the chain's numbers give." }
             </p>
             <p class="shares-verdict">{ verdict("equal shares", spread.uniform) }{ " " }{ verdict("the chain's numbers", spread.expected) }</p>
-            <details>
-                <summary>{ "The same as a table" }</summary>
-                <Sheet label="Shares by endpoint" head={head()} rows={rows(&spread.endpoints)} />
-            </details>
+            { same_as_table("Shares by endpoint", head(), rows(&spread.endpoints)) }
         </>
     }
 }
@@ -78,11 +72,12 @@ pub(in crate::lesson) fn verdict(with: &str, test: ChiSquare) -> String {
     if !test.statistic.is_finite() {
         return format!("The counts do not fit {with}: a pod that should get none got some.");
     }
-    let p = if test.p < 0.0001 { "below 0.0001".to_owned() } else { format!("{:.4}", test.p) };
+    let p = if test.p < 0.0001 { "below 0.0001".to_owned() } else { fixed(test.p, 4) };
     let fits = if test.fits { "✓ fit" } else { "✕ do not fit" };
     format!(
-        "The counts {fits} {with}: chi-square {:.2}, {} degrees of freedom, p {p}.",
-        test.statistic, test.degrees
+        "The counts {fits} {with}: chi-square {}, {} degrees of freedom, p {p}.",
+        fixed(test.statistic, 2),
+        test.degrees
     )
 }
 
@@ -101,36 +96,10 @@ fn rows(endpoints: &[Endpoint]) -> Vec<Vec<String>> {
                 e.rule.to_string(),
                 if e.probability.is_empty() { "the rest".to_owned() } else { e.probability.clone() },
                 e.threshold.map(|t| grouped(u64::from(t))).unwrap_or_default(),
-                format!("{:.1}", e.expected),
+                fixed(e.expected, 1),
                 grouped(e.observed),
-                format!("{:.2} %", e.share * 100.0),
+                percent(e.share * 100.0, 2),
             ]
         })
         .collect()
-}
-
-/// 100000 as 100,000.
-pub(in crate::lesson) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(
-            [0, 999, 1_000, 1_234_567].map(grouped),
-            ["0", "999", "1,000", "1,234,567"].map(str::to_owned)
-        );
-    }
 }

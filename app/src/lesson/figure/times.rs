@@ -6,10 +6,10 @@ use std::rc::Rc;
 use chainwalk_lessons::queue::{Queue, Served};
 use yew::prelude::*;
 
-use super::super::sheet::Sheet;
-use super::shares::grouped;
+use super::super::sheet::same_as_table;
+use super::draw::{WIDTH, bar, fixed, mark, name, number, percent, px, view_box};
+use crate::trace::grouped;
 
-const WIDTH: f64 = 640.0;
 const LABEL: f64 = 110.0;
 const NUMBERS: f64 = 80.0;
 const ROW: f64 = 24.0;
@@ -32,16 +32,13 @@ pub(super) fn TimesFigure(props: &Props) -> Html {
     let label = queue.schedulers.iter().map(|s| format!("{}: 99 % within {}", s.name, seconds(s.times.p99)));
     html! {
         <>
-            <svg class="shares" viewBox={format!("0 0 {WIDTH} {height}")} role="img" aria-label={label.collect::<Vec<_>>().join(", ")}>
+            <svg class="shares" viewBox={view_box(height)} role="img" aria-label={label.collect::<Vec<_>>().join(", ")}>
                 { for queue.schedulers.iter().enumerate().map(|(at, served)| bars(served, block * at as f64, &x)) }
             </svg>
             <p class="shares-key muted">
                 { "From top to bottom: half of the requests, 90 %, 99 % are answered within this time. Line: published." }
             </p>
-            <details>
-                <summary>{ "The same as a table" }</summary>
-                <Sheet label="Times by scheduler" head={head()} rows={queue.schedulers.iter().map(row).collect::<Vec<_>>()} />
-            </details>
+            { same_as_table("Times by scheduler", head(), queue.schedulers.iter().map(row).collect()) }
         </>
     }
 }
@@ -50,23 +47,18 @@ fn bars(served: &Served, top: f64, x: &dyn Fn(f64) -> f64) -> Html {
     let times = [("50 %", served.times.p50), ("90 %", served.times.p90), ("99 %", served.times.p99)];
     html! {
         <g key={served.name.clone()}>
-            <text class="shares-name" x="0" y={(top + 17.0).to_string()}>{ &served.name }</text>
+            { name(top + 17.0, served.name.clone()) }
             { for times.into_iter().enumerate().map(|(at, (share, ms))| {
                 let top = top + ROW * at as f64;
-                let middle = (top + 17.0).to_string();
                 html! {
                     <>
-                        <text class="draws-number" x={(LABEL - 10.0).to_string()} y={middle.clone()} text-anchor="end">{ share }</text>
-                        <rect class="shares-bar" x={LABEL.to_string()} y={(top + 4.0).to_string()}
-                            width={(x(ms) - LABEL).max(1.0).to_string()} height={(ROW - 8.0).to_string()} />
-                        <text class="shares-number" x={WIDTH.to_string()} y={middle} text-anchor="end">{ seconds(ms) }</text>
+                        <text class="draws-number" x={px(LABEL - 10.0)} y={px(top + 17.0)} text-anchor="end">{ share }</text>
+                        { bar("shares-bar", (LABEL, (x(ms) - LABEL).max(1.0)), (top + 4.0, ROW - 8.0)) }
+                        { number(top + 17.0, seconds(ms)) }
                     </>
                 }
             }) }
-            if let Some(published) = served.published {
-                <line class="shares-mark" x1={x(published).to_string()} x2={x(published).to_string()}
-                    y1={(top + 2.0 * ROW).to_string()} y2={(top + 3.0 * ROW).to_string()} />
-            }
+            { for served.published.map(|published| mark(x(published), (top + 2.0 * ROW, top + 3.0 * ROW))) }
         </g>
     }
 }
@@ -95,7 +87,10 @@ fn row(served: &Served) -> Vec<String> {
         seconds(served.times.p99),
         seconds(served.times.max),
         served.published.map(seconds).unwrap_or_default(),
-        served.off.map(|off| format!("{:+.1} %", off * 100.0)).unwrap_or_default(),
+        served
+            .off
+            .map(|off| (if off < 0.0 { "" } else { "+" }).to_owned() + &percent(off * 100.0, 1))
+            .unwrap_or_default(),
         grouped(u64::from(served.waited)),
         grouped(u64::from(served.beside_idle)),
     ]
@@ -103,5 +98,5 @@ fn row(served: &Served) -> Vec<String> {
 
 /// `4.32 s` of milliseconds.
 fn seconds(ms: f64) -> String {
-    format!("{:.2} s", ms / 1000.0)
+    fixed(ms / 1000.0, 2) + " s"
 }

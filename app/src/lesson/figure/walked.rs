@@ -6,10 +6,10 @@ use chainwalk_lessons::spread::Spread;
 use yew::prelude::*;
 
 use super::super::cx::use_lesson;
-use super::super::sheet::Sheet;
-use super::shares::grouped;
+use super::super::sheet::same_as_table;
+use super::draw::{WIDTH, bar, fixed, name, number, percent, view_box};
+use crate::trace::grouped;
 
-const WIDTH: f64 = 640.0;
 const LABEL: f64 = 150.0;
 const ROW: f64 = 22.0;
 
@@ -29,48 +29,40 @@ pub(super) fn Walked(props: &Props) -> Html {
     let cell = (WIDTH - LABEL - 50.0) / f64::from(most);
     let height = ROW * spread.endpoints.len() as f64;
     let label = format!(
-        "Endpoint rules read: from {} for the first endpoint to {} for the last, {:.2} on average",
-        spread.endpoint_rules.min, spread.endpoint_rules.max, spread.endpoint_rules.mean
+        "Endpoint rules read: from {} for the first endpoint to {} for the last, {} on average",
+        spread.endpoint_rules.min,
+        spread.endpoint_rules.max,
+        fixed(spread.endpoint_rules.mean, 2)
     );
     let rows = spread.endpoints.iter().map(|e| {
-        vec![
-            e.to.clone(),
-            e.endpoint_rules.to_string(),
-            grouped(e.observed),
-            format!("{:.2} %", e.share * 100.0),
-        ]
+        vec![e.to.clone(), e.endpoint_rules.to_string(), grouped(e.observed), percent(e.share * 100.0, 2)]
     });
     html! {
         <>
-            <svg class="walked" viewBox={format!("0 0 {WIDTH} {height}")} role="img" aria-label={label}>
+            <svg class="walked" viewBox={view_box(height)} role="img" aria-label={label}>
                 { for spread.endpoints.iter().enumerate().map(|(at, endpoint)| {
                     let top = ROW * at as f64;
                     html! {
                         <g key={endpoint.to.clone()}>
-                            <text class="shares-name" x="0" y={(top + 16.0).to_string()}>{ cx.name(&props.run, &endpoint.to) }</text>
+                            { name(top + 16.0, cx.name(&props.run, &endpoint.to)) }
                             { for (0..endpoint.endpoint_rules).map(|rule| {
                                 let class = if rule + 1 == endpoint.endpoint_rules { "walked-yes" } else { "walked-no" };
-                                html! {
-                                    <rect {class} x={(LABEL + cell * f64::from(rule)).to_string()} y={(top + 4.0).to_string()}
-                                        width={(cell - 2.0).to_string()} height={(ROW - 8.0).to_string()} />
-                                }
+                                bar(class, (LABEL + cell * f64::from(rule), cell - 2.0), (top + 4.0, ROW - 8.0))
                             }) }
-                            <text class="shares-number" x={WIDTH.to_string()} y={(top + 16.0).to_string()} text-anchor="end">
-                                { endpoint.endpoint_rules }
-                            </text>
+                            { number(top + 16.0, endpoint.endpoint_rules.to_string()) }
                         </g>
                     }
                 }) }
             </svg>
             <p class="shares-key muted">
-                { format!("Outlined: a rule that drew and said no. Filled: the one that said yes. On average {:.2} are read; with all \
-                    other rules on the way, {:.1}.", spread.endpoint_rules.mean, spread.rules.mean) }
+                { format!("Outlined: a rule that drew and said no. Filled: the one that said yes. On average {} are read; with all \
+                    other rules on the way, {}.", fixed(spread.endpoint_rules.mean, 2), fixed(spread.rules.mean, 1)) }
             </p>
-            <details>
-                <summary>{ "The same as a table" }</summary>
-                <Sheet label="Endpoint rules read" rows={rows.collect::<Vec<_>>()}
-                    head={["Endpoint", "Endpoint rules read", "Connections", "Share"].map(str::to_owned).to_vec()} />
-            </details>
+            { same_as_table(
+                "Endpoint rules read",
+                ["Endpoint", "Endpoint rules read", "Connections", "Share"].map(str::to_owned).to_vec(),
+                rows.collect(),
+            ) }
         </>
     }
 }
