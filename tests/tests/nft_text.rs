@@ -47,7 +47,7 @@ fn recorded(family: &str) -> Vec<Recorded> {
 }
 
 /// Rules for which we knowingly part with the tool, and why.
-const KNOWN: [(&str, &str); 21] = [
+const KNOWN: [(&str, &str); 25] = [
     ("tcp dport { 5-5, 6-6 }", "ranges of one value in braces are values, and do not join to `5-6`"),
     ("socket mark 5", "socket is not emulated: kept as written"),
     ("last", "newer tools have it: their listings are read"),
@@ -68,6 +68,10 @@ const KNOWN: [(&str, &str); 21] = [
         "ct protocol tcp th dport 5",
         "the tool lists `tcp dport`, which another protocol's error would not match",
     ),
+    ("ether type ip6 ip6 saddr ::1", "in a table of family ip the tool's listing does not read back"),
+    ("ether type ip ip saddr 1.1.1.1", "the same in family ip6"),
+    ("ether type ip ip protocol tcp", "the same in family ip6"),
+    ("ether saddr 00:01:02:03:04:05 ether type ip ip saddr 1.1.1.1", "the same in family ip6"),
     ("meta l4proto 2 th sport 5", "the tool takes the ports for fields of IGMP that nobody asked for"),
     ("iif \"nope\"", "a ruleset alone does not say which devices there are"),
     ("ip length >> 2 == 3", "the tool's listing loses the match"),

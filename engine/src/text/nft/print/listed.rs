@@ -134,8 +134,11 @@ fn repeated_protocols(family: TableFamily, statements: &[Statement]) -> Vec<bool
 fn reaches(family: TableFamily, uses: Uses, protocol: &Statement) -> bool {
     let one_family = matches!(family, TableFamily::Ip | TableFamily::Ip6);
     let own = is_protocol_of(protocol, family);
-    let other_frame = one_family && !own && is_frame_type(protocol);
-    uses.network || (uses.icmp && !other_frame) || (one_family && (own || is_meta_protocol(protocol)))
+    if one_family && !own && is_frame_type(protocol) {
+        // Without it the listing would not read back: `ip6 saddr` in a table of family ip.
+        return false;
+    }
+    uses.network || uses.icmp || (one_family && (own || is_meta_protocol(protocol)))
 }
 
 fn is_frame_type(statement: &Statement) -> bool {
