@@ -116,7 +116,7 @@ fn packet(rng: &mut Rng) -> Packet {
             payload: Vec::new(),
             checksum_ok: true,
         }),
-        (_, false) => L4::Udp(Udp { sport, dport, payload: Vec::new(), checksum_ok: true }),
+        (_, false) => L4::Udp(Udp::new(sport, dport, Vec::new())),
     };
     Packet {
         ip: Ip {

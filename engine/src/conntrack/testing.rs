@@ -76,7 +76,7 @@ pub(crate) fn packet(src: IpAddr, dst: IpAddr, number: u8, l4: L4) -> Packet {
 }
 
 pub(crate) fn udp(src: IpAddr, sport: u16, dst: IpAddr, dport: u16, bytes: usize) -> Packet {
-    let udp = Udp { sport, dport, payload: vec![b'x'; bytes], checksum_ok: true };
+    let udp = Udp::new(sport, dport, vec![b'x'; bytes]);
     packet(src, dst, proto::UDP, L4::Udp(udp))
 }
 

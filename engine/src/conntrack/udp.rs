@@ -14,8 +14,7 @@ pub(super) const STREAM_AFTER: Duration = Duration::from_secs(2);
 
 pub(super) fn track(p: &Packeted<'_>, entry: &mut Entry, explain: &mut Explain) -> Judgement {
     if let L4::Udp(udp) = &p.packet.l4
-        && p.verify
-        && !explain.checksum(udp.checksum_ok)
+        && (!udp.fits() || (p.verify && !explain.checksum(udp.netfilter_takes_sum())))
     {
         explain.say(|| "INVALID: bad UDP checksum or length".to_owned());
         return Judgement::Invalid;

@@ -29,7 +29,7 @@ fn packet(protocol: u8, (src, sport): (&str, u16), (dst, dport): (&str, u16), fl
             payload: Vec::new(),
             checksum_ok: true,
         }),
-        _ => L4::Udp(Udp { sport, dport, payload: vec![0; 10], checksum_ok: true }),
+        _ => L4::Udp(Udp::new(sport, dport, vec![0; 10])),
     };
     let ip = Ip {
         src: addr(src),

@@ -194,6 +194,6 @@ impl Bench {
 
 pub(super) fn datagram(src: &str, dst: &str) -> Skb {
     let (src, dst) = (at(src), at(dst));
-    let udp = Udp { sport: src.port(), dport: dst.port(), payload: vec![0; 10], checksum_ok: true };
+    let udp = Udp::new(src.port(), dst.port(), vec![0; 10]);
     Skb::new(Packet { ip: header(src, dst, proto::UDP), l4: L4::Udp(udp) })
 }

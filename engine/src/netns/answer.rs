@@ -117,6 +117,12 @@ impl Netns {
             return;
         }
         let mut quoted = offender.packet.to_bytes();
+        if let (Trouble::PortUnreachable, L4::Udp(udp)) = (&trouble, &offender.packet.l4)
+            && udp.fits()
+        {
+            // The socket has cut off what lies behind the datagram; the IP header is as it was.
+            quoted.truncate(quoted.len() - udp.len_bytes() + usize::from(udp.length));
+        }
         quoted.truncate(if family == Family::V4 { V4_ERROR_MAX } else { V6_ERROR_MAX });
         let tos = match family {
             Family::V4 => offender.packet.ip.tos & TOS_BITS | TOS_CONTROL,

@@ -8,7 +8,7 @@ use super::Netns;
 use super::answer::{Trouble, reset_for};
 use super::path::Run;
 use crate::netfilter::xt::RejectWith;
-use crate::packet::{Ip, L4, Packet, Skb, TcpFlags, proto};
+use crate::packet::{Ip, L4, Packet, Skb, TcpFlags, Udp, UdpChecksum, proto};
 use crate::trace::TraceKind;
 
 impl Netns {
@@ -64,10 +64,12 @@ impl Netns {
 /// payload; unless that happens to be right, as for zeros in IPv4, the packet gets no answer.
 fn checksum_fine(packet: &Packet) -> bool {
     match &packet.l4 {
+        // Nothing to sum, in a first fragment either.
+        L4::Udp(Udp { checksum: UdpChecksum::Absent, .. }) => true,
         // A first fragment that nobody put together is summed as it is, without the rest of its datagram.
         L4::Tcp(_) | L4::Udp(_) | L4::Icmp(_) if packet.ip.more_fragments => false,
         L4::Tcp(tcp) => tcp.checksum_ok,
-        L4::Udp(udp) => udp.checksum_ok,
+        L4::Udp(udp) => udp.netfilter_takes_sum(),
         L4::Icmp(icmp) => icmp.checksum_ok,
         L4::Sctp(_) => true,
         L4::Raw(bytes) | L4::Truncated(bytes) => match packet.ip.proto {

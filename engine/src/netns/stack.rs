@@ -11,7 +11,9 @@ use super::Netns;
 use super::answer::{Trouble, icmp_proto, reset_for};
 use super::path::{End, Run};
 use crate::base::{Duration, Instant, KernelVersion};
-use crate::packet::{CtInfo, Family, Icmp, Ip, L4, Owner, Packet, PacketType, Skb, Tcp, TcpFlags, proto};
+use crate::packet::{
+    CtInfo, Family, Icmp, Ip, L4, Owner, Packet, PacketType, Skb, Tcp, TcpFlags, UdpChecksum, proto,
+};
 use crate::trace::DropReason;
 
 mod unreachable;
@@ -119,7 +121,14 @@ impl Netns {
                 self.tcp_in(run, skb, &tcp, group)
             }
             L4::Udp(udp) => {
-                let (port, fine) = (udp.dport, udp.checksum_ok);
+                // Over IPv6 a socket wants a checksum (`udp6_csum_init`).
+                let fine = udp.fits()
+                    && match udp.checksum {
+                        UdpChecksum::Right => true,
+                        UdpChecksum::Absent => skb.packet.ip.src.is_ipv4(),
+                        UdpChecksum::Wrong => false,
+                    };
+                let port = udp.dport;
                 self.udp_in(run, skb, port, fine)
             }
             L4::Icmp(icmp) => {
@@ -143,7 +152,7 @@ impl Netns {
 
     fn udp_in(&mut self, run: &mut Run<'_>, skb: &mut Skb, port: u16, fine: bool) -> End {
         if !fine {
-            return End::delivered("wrong UDP checksum: discarded");
+            return End::delivered("wrong UDP length or checksum, or none over IPv6: discarded");
         }
         // `udp6_csum_init`: only short datagrams are summed anew.
         let len = skb.packet.l4.len_bytes();

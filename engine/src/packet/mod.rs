@@ -142,9 +142,54 @@ pub struct Tcp {
 pub struct Udp {
     pub sport: u16,
     pub dport: u16,
+    /// The header's own length field: of header and payload, in bytes. In a first fragment that of the datagram.
+    pub length: u16,
+    /// What the IP packet holds behind the header, be it more or less than `length` says.
     pub payload: Vec<u8>,
-    /// False when the bytes came with a wrong checksum (IPv4: zero means none and is fine) or length.
-    pub checksum_ok: bool,
+    pub checksum: UdpChecksum,
+}
+
+impl Udp {
+    /// Bytes of the header.
+    pub const HEADER: usize = 8;
+
+    /// A datagram as a host sends it. A payload longer than UDP can say has a length that does not fit.
+    pub const fn new(sport: u16, dport: u16, payload: Vec<u8>) -> Self {
+        let length = (Self::HEADER + payload.len()) as u16;
+        Self { sport, dport, length, payload, checksum: UdpChecksum::Right }
+    }
+
+    /// Header and payload, in bytes.
+    pub const fn len_bytes(&self) -> usize {
+        Self::HEADER + self.payload.len()
+    }
+
+    /// Whether the header and what `length` says are there (`__udp4_lib_rcv`, `udp_error`).
+    pub const fn fits(&self) -> bool {
+        Self::HEADER <= self.length as usize && self.length as usize <= self.len_bytes()
+    }
+
+    /// `nf_checksum`: whether netfilter takes the checksum. It sums all there is, so bytes behind the datagram, which
+    /// a socket cuts off, make it wrong.
+    pub const fn netfilter_takes_sum(&self) -> bool {
+        match self.checksum {
+            UdpChecksum::Absent => true,
+            UdpChecksum::Right => self.length as usize >= self.len_bytes(),
+            UdpChecksum::Wrong => false,
+        }
+    }
+}
+
+/// What a datagram's checksum field says (RFC 768, RFC 8200 8.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UdpChecksum {
+    /// That of as many bytes as the header says, or of all if it says what cannot be. Nobody can tell of a first
+    /// fragment: it counts as right.
+    Right,
+    Wrong,
+    /// Zero: the sender computed none. Netfilter takes it in both families, and NAT leaves it zero; a socket
+    /// takes it over IPv4 only.
+    Absent,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -249,7 +294,7 @@ impl L4 {
     pub fn len_bytes(&self) -> usize {
         match self {
             Self::Tcp(tcp) => 20 + tcp.options.len() + tcp.payload.len(),
-            Self::Udp(udp) => 8 + udp.payload.len(),
+            Self::Udp(udp) => udp.len_bytes(),
             Self::Icmp(icmp) => 8 + icmp.payload.len(),
             Self::Sctp(sctp) => 12 + sctp.payload.len(),
             Self::Raw(bytes) | Self::Truncated(bytes) => bytes.len(),

@@ -10,7 +10,7 @@ use smoltcp::wire::{
     Icmpv4Message, IpAddress, IpProtocol, Ipv4Packet, Ipv6Packet, TcpPacket, UdpPacket, checksum,
 };
 
-use super::{Icmp, Ip, L4, Packet, Sctp, Tcp, TcpFlags, Udp, proto};
+use super::{Icmp, Ip, L4, Packet, Sctp, Tcp, TcpFlags, Udp, UdpChecksum, proto};
 
 /// Why bytes are not an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,6 @@ impl std::fmt::Display for WireError {
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
 const TCP_HEADER: usize = 20;
-const UDP_HEADER: usize = 8;
 const ICMP_HEADER: usize = 8;
 const SCTP_HEADER: usize = 12;
 
@@ -270,21 +269,18 @@ fn parse_l4(ip: &Ip, bytes: &[u8]) -> L4 {
                 checksum_ok: !whole || tcp.verify_checksum(&src, &dst),
             })
         }
-        proto::UDP if bytes.len() >= UDP_HEADER => {
-            let udp = UdpPacket::new_unchecked(bytes);
-            let len = usize::from(udp.len());
-            // `__udp4_lib_rcv`: a length below the header or beyond the bytes is an error; bytes behind it
-            // are cut off. Length zero stands for "all" in IPv6 jumbograms only.
-            let fits = !whole || (UDP_HEADER..=bytes.len()).contains(&len);
-            let end = if whole && fits { len } else { bytes.len() };
-            let unchecked = ip.src.is_ipv4() && udp.checksum() == 0;
-            L4::Udp(Udp {
-                sport: udp.src_port(),
-                dport: udp.dst_port(),
-                payload: bytes[UDP_HEADER..end].to_vec(),
-                checksum_ok: fits
-                    && (!whole || unchecked || (udp.checksum() != 0 && udp.verify_checksum(&src, &dst))),
-            })
+        proto::UDP if bytes.len() >= Udp::HEADER => {
+            let header = UdpPacket::new_unchecked(bytes);
+            let mut udp = Udp {
+                length: header.len(),
+                ..Udp::new(header.src_port(), header.dst_port(), bytes[Udp::HEADER..].to_vec())
+            };
+            if header.checksum() == 0 {
+                udp.checksum = UdpChecksum::Absent;
+            } else if whole && udp_sum(&src, &dst, summed_part(&udp, bytes)) != !0 {
+                udp.checksum = UdpChecksum::Wrong;
+            }
+            L4::Udp(udp)
         }
         proto::ICMP if ip.src.is_ipv4() && bytes.len() >= ICMP_HEADER => {
             L4::Icmp(parse_icmp(bytes, !whole || checksum::data(bytes) == !0))
@@ -308,6 +304,18 @@ fn parse_l4(ip: &Ip, bytes: &[u8]) -> L4 {
         proto::ICMPV6 if ip.src.is_ipv6() => L4::Truncated(bytes.to_vec()),
         _ => L4::Raw(bytes.to_vec()),
     }
+}
+
+/// The bytes that the checksum of a datagram is of.
+fn summed_part<'a>(udp: &Udp, bytes: &'a [u8]) -> &'a [u8] {
+    if udp.fits() { &bytes[..usize::from(udp.length)] } else { bytes }
+}
+
+fn udp_sum(src: &IpAddress, dst: &IpAddress, bytes: &[u8]) -> u16 {
+    checksum::combine(&[
+        checksum::pseudo_header(src, dst, IpProtocol::Udp, bytes.len() as u32),
+        checksum::data(bytes),
+    ])
 }
 
 fn parse_icmp(bytes: &[u8], checksum_ok: bool) -> Icmp {
@@ -342,14 +350,21 @@ fn emit_l4(packet: &Packet) -> Vec<u8> {
             bytes
         }
         L4::Udp(udp) => {
-            let mut bytes = vec![0; UDP_HEADER + udp.payload.len()];
+            let mut bytes = vec![0; udp.len_bytes()];
             let mut out = UdpPacket::new_unchecked(&mut bytes[..]);
             out.set_src_port(udp.sport);
             out.set_dst_port(udp.dport);
-            out.set_len((UDP_HEADER + udp.payload.len()) as u16);
-            bytes[UDP_HEADER..].copy_from_slice(&udp.payload);
-            UdpPacket::new_unchecked(&mut bytes[..]).fill_checksum(&src, &dst);
-            spoil(&mut bytes, 6, udp.checksum_ok);
+            out.set_len(udp.length);
+            bytes[Udp::HEADER..].copy_from_slice(&udp.payload);
+            if udp.checksum != UdpChecksum::Absent {
+                let sum = !udp_sum(&src, &dst, summed_part(udp, &bytes));
+                bytes[6..8].copy_from_slice(&sum.to_be_bytes());
+                spoil(&mut bytes, 6, udp.checksum == UdpChecksum::Right);
+                // Zero would say that there is none.
+                if bytes[6..8] == [0, 0] {
+                    bytes[6..8].fill(0xff);
+                }
+            }
             bytes
         }
         L4::Icmp(icmp) => {

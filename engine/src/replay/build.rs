@@ -239,7 +239,7 @@ fn from_fields(spec: &PacketSpec, local: bool) -> Result<Packet, String> {
         proto::TCP => L4::Tcp(tcp(spec, payload)?),
         proto::UDP => {
             let (sport, dport) = ports(spec)?;
-            L4::Udp(Udp { sport, dport, payload, checksum_ok: true })
+            L4::Udp(Udp::new(sport, dport, payload))
         }
         proto::SCTP => {
             let (sport, dport) = ports(spec)?;

@@ -2,7 +2,7 @@
 
 use crate::conntrack::testing::{Lab, ip, packet, udp};
 use crate::conntrack::{EventKind, Status};
-use crate::packet::{L4, proto};
+use crate::packet::{L4, UdpChecksum, proto};
 
 fn ask(lab: &mut Lab, ms: u64) -> String {
     let query = udp(lab.client, 5000, lab.server, 53, 10);
@@ -52,7 +52,7 @@ fn a_bad_checksum_is_invalid() {
     let mut lab = Lab::new();
     let mut query = udp(lab.client, 5000, lab.server, 53, 10);
     if let L4::Udp(udp) = &mut query.l4 {
-        udp.checksum_ok = false;
+        udp.checksum = UdpChecksum::Wrong;
     }
     assert_eq!(lab.forward(query).state(), "INVALID");
     assert_eq!(lab.ct.stats.invalid, 1);

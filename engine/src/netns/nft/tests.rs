@@ -41,7 +41,7 @@ fn packet(proto_number: u8, dport: u16) -> Skb {
             payload: Vec::new(),
             checksum_ok: true,
         }),
-        _ => L4::Udp(Udp { sport: 4000, dport, payload: Vec::new(), checksum_ok: true }),
+        _ => L4::Udp(Udp::new(4000, dport, Vec::new())),
     };
     let ip = Ip {
         src: "10.1.0.2".parse().unwrap(),

@@ -1,7 +1,7 @@
 //! Bytes in, headers out, and back.
 
 use super::*;
-use crate::packet::TcpFlags;
+use crate::packet::{TcpFlags, UdpChecksum};
 
 fn ip(src: &str, dst: &str, proto: u8) -> Ip {
     Ip {
@@ -49,7 +49,7 @@ fn round_trip(packet: &Packet) -> Vec<u8> {
 #[test]
 fn packets_survive_the_wire() {
     let v4 = |proto, l4| Packet { ip: ip("10.1.0.2", "10.96.0.1", proto), l4 };
-    let udp = L4::Udp(Udp { sport: 53, dport: 1, payload: vec![1, 2, 3], checksum_ok: true });
+    let udp = L4::Udp(Udp::new(53, 1, vec![1, 2, 3]));
     let icmp =
         L4::Icmp(Icmp { kind: 8, code: 0, rest: [1, 2, 3, 4], payload: vec![9; 7], checksum_ok: true });
     let sctp = L4::Sctp(Sctp { sport: 1, dport: 2, vtag: 3, payload: vec![4; 5], checksum_ok: true });
@@ -71,11 +71,24 @@ fn a_wrong_checksum_stays_wrong() {
             let L4::Tcp(t) = tcp() else { unreachable!() };
             L4::Tcp(Tcp { checksum_ok: false, ..t })
         }),
-        (proto::UDP, L4::Udp(Udp { sport: 1, dport: 2, payload: vec![], checksum_ok: false })),
+        (proto::UDP, L4::Udp(Udp { checksum: UdpChecksum::Wrong, ..Udp::new(1, 2, vec![]) })),
         (proto::ICMP, L4::Icmp(Icmp { kind: 8, code: 0, rest: [0; 4], payload: vec![], checksum_ok: false })),
         (proto::SCTP, L4::Sctp(Sctp { sport: 1, dport: 2, vtag: 0, payload: vec![], checksum_ok: false })),
     ] {
         round_trip(&Packet { ip: ip("10.0.0.1", "10.0.0.2", proto), l4 });
+    }
+}
+
+#[test]
+fn a_datagram_without_a_checksum_stays_without_one() {
+    let l4 = || L4::Udp(Udp { checksum: UdpChecksum::Absent, ..Udp::new(1, 2, vec![9]) });
+    for ip in [ip("10.0.0.1", "10.0.0.2", proto::UDP), v6(proto::UDP)] {
+        let mut packet = Packet { ip, l4: l4() };
+        let bytes = round_trip(&packet);
+        assert_eq!(bytes[bytes.len() - 3..], [0, 0, 9]);
+        packet.ip.more_fragments = true;
+        packet.ip.dont_fragment = false;
+        round_trip(&packet);
     }
 }
 

@@ -68,7 +68,7 @@ fn traffic(ipvs: &mut Ipvs) {
     ];
     let mut datagram = segment(at("10.1.0.7:40001"), at("10.96.0.2:53"), TcpFlags::SYN).packet;
     datagram.ip.proto = proto::UDP;
-    datagram.l4 = L4::Udp(Udp { sport: 40001, dport: 53, payload: Vec::new(), checksum_ok: true });
+    datagram.l4 = L4::Udp(Udp::new(40001, 53, Vec::new()));
     packets.push(Skb::new(Packet { ..datagram }));
     for skb in packets {
         let mut trace = Trace::default();

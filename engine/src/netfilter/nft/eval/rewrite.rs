@@ -4,7 +4,7 @@ use super::header::{read_bits, tcp_option, transport_bytes, write_bits};
 use super::{Flow, Stop, Walk};
 use crate::netfilter::nft::expr::{CtKey, Direction, Expr, ExthdrField, MetaKey, Payload, PayloadBase};
 use crate::netfilter::nft::field::Proto;
-use crate::packet::{CtInfo, L4, Packet, PacketType, Skb};
+use crate::packet::{CtInfo, L4, Packet, PacketType, Skb, Udp, UdpChecksum};
 
 const MSS: u8 = 2;
 const NOP: u8 = 1;
@@ -198,7 +198,7 @@ fn reread(before: &Packet, bytes: &[u8], keeps_checksum: bool) -> Option<Packet>
     let mut after = Packet::parse(&bytes).ok()?;
     let was_right = match &before.l4 {
         L4::Tcp(tcp) => tcp.checksum_ok,
-        L4::Udp(udp) => udp.checksum_ok,
+        L4::Udp(udp) => udp.checksum != UdpChecksum::Wrong,
         L4::Icmp(icmp) => icmp.checksum_ok,
         L4::Sctp(sctp) => sctp.checksum_ok,
         L4::Raw(_) | L4::Truncated(_) => true,
@@ -208,7 +208,10 @@ fn reread(before: &Packet, bytes: &[u8], keeps_checksum: bool) -> Option<Packet>
     let right = was_right && (keeps_checksum || same);
     match &mut after.l4 {
         L4::Tcp(tcp) => tcp.checksum_ok = right,
-        L4::Udp(udp) => udp.checksum_ok = right,
+        // Zero stays zero, but an update of a field of UDP's own does not ask whether there is one.
+        L4::Udp(udp) if udp.checksum == UdpChecksum::Absent && (same || !keeps_checksum) => {}
+        L4::Udp(Udp { checksum: sum @ UdpChecksum::Absent, .. }) => *sum = UdpChecksum::Wrong,
+        L4::Udp(udp) => udp.checksum = if right { UdpChecksum::Right } else { UdpChecksum::Wrong },
         L4::Icmp(icmp) => icmp.checksum_ok = right,
         L4::Sctp(sctp) => sctp.checksum_ok = right,
         L4::Raw(_) | L4::Truncated(_) => {}

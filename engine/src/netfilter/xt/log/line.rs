@@ -74,8 +74,7 @@ fn transport(out: &mut String, packet: &Packet, flags: u8) {
     match &packet.l4 {
         L4::Tcp(tcp) => tcp_header(out, tcp, flags),
         L4::Udp(udp) => {
-            let len = 8 + udp.payload.len();
-            let _ = write!(out, "PROTO=UDP SPT={} DPT={} LEN={len} ", udp.sport, udp.dport);
+            let _ = write!(out, "PROTO=UDP SPT={} DPT={} LEN={} ", udp.sport, udp.dport, udp.length);
         }
         L4::Icmp(icmp) => icmp_header(out, packet.family(), icmp),
         L4::Sctp(_) | L4::Raw(_) => {
