@@ -1,6 +1,7 @@
 //! Reads manifests: YAML documents, JSON, and the lists that `kubectl get -o yaml` prints.
 //!
-//! Kinds other than those below are named in a note and left out; unknown fields are tolerated, as the API
+//! Where a Service comes with Pods and without EndpointSlices, those are made as the cluster would make them
+//! (`slices.rs`). Kinds other than those below are named in a note and left out; unknown fields are tolerated, as the API
 //! server's clients do; wrong ones are reported with line and column.
 
 use std::collections::BTreeMap;
@@ -10,9 +11,10 @@ use serde_saphyr::Error;
 
 use super::configuration::KubeProxyConfiguration;
 use super::objects::{
-    AddressType, EndpointPort, EndpointSlice, EndpointSpec, Metadata, Node, NodeSpec, NodeStatus, Service,
-    ServiceSpec, ServiceStatus,
+    AddressType, Container, EndpointPort, EndpointSlice, EndpointSpec, Metadata, Node, NodeSpec, NodeStatus,
+    Pod, PodSpec, PodStatus, Service, ServiceSpec, ServiceStatus,
 };
+use super::slices;
 use crate::base::limits::MANIFEST_BYTES_MAX;
 
 /// The objects of a text, in its order.
@@ -21,6 +23,9 @@ pub struct Objects {
     pub services: Vec<Service>,
     pub slices: Vec<EndpointSlice>,
     pub nodes: Vec<Node>,
+    pub pods: Vec<Pod>,
+    /// Services whose EndpointSlices were made from Pods, as `namespace/name`.
+    pub made_for: Vec<String>,
     /// The last one, if there are several.
     pub configuration: Option<KubeProxyConfiguration>,
     /// Kinds left out, each once.
@@ -39,6 +44,13 @@ pub struct ManifestError {
 
 /// Reads every document of `text`. The first mistake ends it: half a cluster would mislead.
 pub fn parse(text: &str) -> Result<Objects, ManifestError> {
+    let mut objects = written(text)?;
+    slices::make(&mut objects);
+    Ok(objects)
+}
+
+/// The objects that are written there.
+fn written(text: &str) -> Result<Objects, ManifestError> {
     if text.len() > MANIFEST_BYTES_MAX {
         let message = format!("the text has {} bytes; the limit is {MANIFEST_BYTES_MAX}", text.len());
         return Err(ManifestError { line: 1, column: 1, message });
@@ -56,30 +68,31 @@ pub fn parse(text: &str) -> Result<Objects, ManifestError> {
             }
             Some(kind) if kind.ends_with("List") => {
                 let list: List = serde_saphyr::from_str(document).map_err(wrong)?;
-                let has_nodes = kind == "NodeList" || list.items.iter().any(|item| item.kind == "Node");
-                let nodes: NodeList = if has_nodes {
+                let hosts = matches!(kind, "NodeList" | "PodList")
+                    || list.items.iter().any(|item| matches!(&*item.kind, "Node" | "Pod"));
+                let hosts: HostList = if hosts {
                     serde_saphyr::from_str(document).map_err(wrong)?
                 } else {
-                    NodeList::default()
+                    HostList::default()
                 };
-                let mut specs = nodes.items.into_iter().map(|item| item.spec);
+                let mut hosts = hosts.items.into_iter();
                 for item in list.items {
-                    let node_spec = specs.next();
+                    let host = hosts.next();
                     // Items of a typed list may leave out their kind.
                     let kind = match &item.kind[..] {
                         "" => kind.trim_end_matches("List").to_owned(),
                         own => own.to_owned(),
                     };
-                    objects.add(&kind, item, node_spec);
+                    objects.add(&kind, item, host);
                 }
             }
-            Some(kind @ ("Service" | "EndpointSlice" | "Node")) => {
+            Some(kind @ ("Service" | "EndpointSlice" | "Node" | "Pod")) => {
                 let item = serde_saphyr::from_str(document).map_err(wrong)?;
-                let node: Option<NodeItem> = match kind {
-                    "Node" => Some(serde_saphyr::from_str(document).map_err(wrong)?),
+                let host: Option<Host> = match kind {
+                    "Node" | "Pod" => Some(serde_saphyr::from_str(document).map_err(wrong)?),
                     _ => None,
                 };
-                objects.add(kind, item, node.map(|node| node.spec));
+                objects.add(kind, item, host);
             }
             Some("KubeProxyConfiguration") => {
                 objects.configuration = Some(serde_saphyr::from_str(document).map_err(wrong)?);
@@ -111,13 +124,14 @@ impl Reader {
         for (first_line, document) in documents(text) {
             let read = match self.known.get(document) {
                 Some(objects) => objects.clone(),
-                None => parse(document)
+                None => written(document)
                     .map_err(|error| ManifestError { line: error.line + first_line - 1, ..error })?,
             };
             all.extend(&read);
             known.insert(document.to_owned(), read);
         }
         self.known = known;
+        slices::make(&mut all);
         Ok(all)
     }
 }
@@ -127,13 +141,15 @@ impl Objects {
         self.services.extend_from_slice(&more.services);
         self.slices.extend_from_slice(&more.slices);
         self.nodes.extend_from_slice(&more.nodes);
+        self.pods.extend_from_slice(&more.pods);
         if more.configuration.is_some() {
             self.configuration.clone_from(&more.configuration);
         }
         more.ignored.iter().for_each(|kind| self.ignore(kind));
     }
 
-    fn add(&mut self, kind: &str, item: Item, node_spec: Option<NodeSpec>) {
+    fn add(&mut self, kind: &str, item: Item, host: Option<Host>) {
+        let host = host.unwrap_or_default();
         let mut metadata = item.metadata;
         if metadata.namespace.is_empty() && kind != "Node" {
             "default".clone_into(&mut metadata.namespace);
@@ -149,12 +165,15 @@ impl Objects {
                 endpoints: item.endpoints,
             }),
             "Node" => {
-                self.nodes.push(Node {
-                    metadata,
-                    spec: node_spec.unwrap_or_default(),
-                    status: item.status.node,
-                });
+                let spec = NodeSpec { pod_cidrs: host.spec.pod_cidrs };
+                self.nodes.push(Node { metadata, spec, status: item.status.node });
             }
+            "Pod" => self.pods.push(Pod {
+                metadata,
+                deletion_timestamp: host.metadata.deletion_timestamp,
+                spec: PodSpec { node_name: host.spec.node_name, containers: host.spec.containers },
+                status: host.status,
+            }),
             other => self.ignore(other),
         }
     }
@@ -202,7 +221,7 @@ struct List {
     items: Vec<Item>,
 }
 
-/// The fields of all three kinds: their names do not collide, so one pass reads a mixed list and keeps places.
+/// The fields of Services, EndpointSlices and Nodes: their names do not collide, so one pass reads a mixed list and keeps places.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Item {
@@ -222,18 +241,37 @@ struct Item {
     endpoints: Vec<EndpointSpec>,
 }
 
-/// A Node's `spec`, read in a pass of its own: one struct for the fields of all kinds would have to buffer them,
-/// and mistakes would lose their places.
+/// What more a Node or a Pod says, read in a pass of its own: one struct for the fields of all kinds would have to
+/// buffer them, and mistakes would lose their places.
 #[derive(Default, Deserialize)]
-struct NodeItem {
-    #[serde(default)]
-    spec: NodeSpec,
+#[serde(default)]
+struct Host {
+    metadata: HostMetadata,
+    spec: HostSpec,
+    status: PodStatus,
 }
 
 #[derive(Default, Deserialize)]
-struct NodeList {
+#[serde(rename_all = "camelCase", default)]
+struct HostMetadata {
+    deletion_timestamp: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct HostSpec {
+    /// Of a Node.
+    #[serde(rename = "podCIDRs")]
+    pod_cidrs: Vec<String>,
+    /// Of a Pod, as what follows.
+    node_name: Option<String>,
+    containers: Vec<Container>,
+}
+
+#[derive(Default, Deserialize)]
+struct HostList {
     #[serde(default)]
-    items: Vec<NodeItem>,
+    items: Vec<Host>,
 }
 
 #[derive(Default, Deserialize)]
@@ -271,14 +309,14 @@ spec:
         let text = format!(
             "{WEB}---\n# nothing here\n---\napiVersion: v1\nkind: List\nitems:\n- kind: EndpointSlice\n  metadata:\n    \
              name: web-1\n    labels: {{kubernetes.io/service-name: web}}\n  addressType: IPv4\n  ports: [{{name: \
-             http, port: 8080}}]\n  endpoints:\n  - addresses: [10.244.1.10]\n- kind: Pod\n  metadata: {{name: p}}\n"
+             http, port: 8080}}]\n  endpoints:\n  - addresses: [10.244.1.10]\n- kind: ConfigMap\n  metadata: {{name: p}}\n"
         );
         let objects = parse(&text).expect("both documents are fine");
         assert_eq!(objects.services[0].spec.ports[0].port, 80);
         assert_eq!(objects.services[0].spec.ports[0].protocol, Protocol::Tcp);
         assert_eq!(objects.slices[0].metadata.labels[SERVICE_NAME_LABEL], "web");
         assert_eq!(objects.slices[0].metadata.namespace, "default");
-        assert_eq!(objects.ignored, ["Pod"]);
+        assert_eq!(objects.ignored, ["ConfigMap"]);
     }
 
     #[test]

@@ -6,3 +6,5 @@ pub mod crowd;
 #[cfg(feature = "manifest")]
 pub mod manifest;
 pub mod objects;
+#[cfg(feature = "manifest")]
+mod slices;

@@ -89,6 +89,11 @@ pub struct ServiceSpec {
     pub session_affinity: SessionAffinity,
     pub session_affinity_config: Option<SessionAffinityConfig>,
     pub health_check_node_port: u16,
+    /// Labels of the Pods behind it. kube-proxy does not read it; who writes EndpointSlices does.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub selector: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub publish_not_ready_addresses: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +105,18 @@ pub struct ServicePortSpec {
     pub port: u16,
     /// Zero when the Service has none.
     pub node_port: u16,
+    /// `port` when there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_port: Option<TargetPort>,
+}
+
+/// `IntOrString` of a Pod's port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum TargetPort {
+    Number(u16),
+    /// Of a container's port.
+    Name(String),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,7 +162,7 @@ pub struct LoadBalancerIngress {
     pub ip_mode: IpMode,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum AddressType {
     #[default]
     IPv4,
@@ -235,4 +252,61 @@ pub struct NodeAddress {
     #[serde(rename = "type")]
     pub kind: String,
     pub address: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pod {
+    pub metadata: Metadata,
+    /// Set when the Pod is to end.
+    pub deletion_timestamp: Option<String>,
+    pub spec: PodSpec,
+    pub status: PodStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodSpec {
+    pub node_name: Option<String>,
+    pub containers: Vec<Container>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Container {
+    pub ports: Vec<ContainerPort>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContainerPort {
+    pub name: String,
+    pub container_port: u16,
+    pub protocol: Protocol,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodStatus {
+    /// `Pending`, `Running`, `Succeeded`, `Failed`, `Unknown`.
+    pub phase: String,
+    #[serde(rename = "podIP")]
+    pub pod_ip: String,
+    #[serde(rename = "podIPs")]
+    pub pod_ips: Vec<PodIp>,
+    pub conditions: Vec<PodCondition>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PodIp {
+    pub ip: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PodCondition {
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `True`, `False`, `Unknown`.
+    pub status: String,
 }

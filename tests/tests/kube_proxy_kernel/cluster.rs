@@ -217,6 +217,7 @@ fn random_service(dice: &mut Dice, number: u64, family: Family) -> Service {
         protocol: if dice.chance(25) { Protocol::Udp } else { Protocol::Tcp },
         port: (80 + i) as u16,
         node_port: if is_external { (30_000 + 10 * number + i) as u16 } else { 0 },
+        target_port: None,
     };
     let ports = (0..ports).map(|i| port(dice, i)).collect();
     let is_balanced = kind == ServiceType::LoadBalancer;

@@ -44,6 +44,11 @@ pub fn remarks(objects: &Objects) -> Vec<String> {
             out.push(format!("{path}, endpoints[{at}].addresses[0]: {first:?} {what}."));
         }
     }
+    for service in &objects.made_for {
+        out.push(format!(
+            "Service {service}: its EndpointSlices were made from the Pods it selects, as the cluster's controller would."
+        ));
+    }
     for service in &objects.services {
         let (namespace, name) = (&service.metadata.namespace, &service.metadata.name);
         let path = format!("Service {namespace}/{name}");
