@@ -8,6 +8,7 @@ use chainwalk_tests::case::{self, CaseFile, Run};
 use chainwalk_tests::compare::Difference;
 use chainwalk_tests::coverage::{Coverage, Table};
 use chainwalk_tests::emulator::Refused;
+use chainwalk_tests::generate::Flavour;
 use chainwalk_tests::{judge, minimise, random};
 
 use super::Arguments;
@@ -18,6 +19,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(30);
 /// What the judges of all labs write to.
 pub(super) struct Tally {
     seed: u64,
+    flavour: Flavour,
     total: u64,
     keep: Option<PathBuf>,
     title: String,
@@ -46,6 +48,7 @@ impl Tally {
     pub(super) fn new(arguments: &Arguments, options: &random::Options) -> Tally {
         Tally {
             seed: options.seed,
+            flavour: options.flavour,
             total: match options.only.len() {
                 0 => options.cases.end - options.cases.start,
                 some => some as u64,
@@ -130,7 +133,7 @@ impl Tally {
             }
             print!("{}", case::to_text(&small));
         }
-        print!("{}", Table { random: &state.coverage, folder: &folder() });
+        print!("{}", Table { flavour: self.flavour, random: &state.coverage, folder: &folder() });
         let seconds = self.started.elapsed().as_secs();
         println!(
             "{}: {} cases, {} packets in {seconds} s; {} cases not emulated, {} differed once and not again, {} differ",
