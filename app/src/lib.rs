@@ -14,6 +14,7 @@ pub mod link;
 pub mod backend;
 pub mod dom;
 pub mod route;
+pub mod rows;
 pub mod storage;
 
 pub mod fidelity;

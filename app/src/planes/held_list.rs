@@ -7,20 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use chainwalk_engine::view::planes::{HeldChange, HeldRow, HeldWindow, RowQuery};
-use web_sys::HtmlElement;
 use yew::prelude::*;
 
 use super::ask::{Ask, Told};
 use crate::backend::Engine;
 use crate::protocol::{Request, Response};
+use crate::rows::{PAGE_ROWS, SPARE_ROWS, bring_into_view, follow_scroll, space};
 use crate::trace::brief;
-
-/// Height of a row; `planes.css` says the same.
-const ROW_PX: u32 = 46;
-/// Rows kept above and below the visible ones.
-const SPARE_ROWS: u32 = 12;
-/// Rows asked for at once.
-const PAGE_ROWS: u32 = 100;
 
 #[derive(Debug, Clone, PartialEq, Properties)]
 pub(super) struct HeldListProps {
@@ -94,21 +87,7 @@ pub(super) fn HeldList(props: &HeldListProps) -> Html {
         let (scroll, start) = (scroll.clone(), props.start);
         use_effect_with(pages.pages.is_empty(), move |_| bring_into_view(&scroll, start));
     }
-    let onscroll = {
-        let (top, height_rows, scroll) = (top.clone(), height_rows.clone(), scroll.clone());
-        Callback::from(move |_: Event| {
-            let Some(list) = scroll.cast::<HtmlElement>() else { return };
-            let at = u32::try_from(list.scroll_top()).unwrap_or(0) / ROW_PX;
-            let rows = u32::try_from(list.client_height()).unwrap_or(0) / ROW_PX + 2;
-            // A few rows of scrolling change nothing in the document.
-            if at.abs_diff(*top) >= SPARE_ROWS / 2 {
-                top.set(at);
-            }
-            if rows != *height_rows {
-                height_rows.set(rows);
-            }
-        })
-    };
+    let onscroll = follow_scroll(&scroll, &top, &height_rows);
     let onkeydown = {
         let (selected, scroll) = (selected.clone(), scroll.clone());
         Callback::from(move |event: KeyboardEvent| {
@@ -203,25 +182,5 @@ fn why(held: &HeldRow) -> Html {
             }
             <pre class="wrap">{ &held.text }</pre>
         </div>
-    }
-}
-
-/// Room for rows that are not in the document. The attribute of an SVG sizes it: the policy allows no style.
-fn space(rows: u32) -> Html {
-    html! {
-        <li role="presentation" class="rules-space">
-            <svg width="1" height={(rows * ROW_PX).to_string()} aria-hidden="true" />
-        </li>
-    }
-}
-
-fn bring_into_view(scroll: &NodeRef, row: u32) {
-    let Some(list) = scroll.cast::<HtmlElement>() else { return };
-    let at = i32::try_from(row * ROW_PX).unwrap_or(i32::MAX);
-    let (top, height, row_px) = (list.scroll_top(), list.client_height(), ROW_PX as i32);
-    if at < top {
-        list.set_scroll_top(at - row_px / 2);
-    } else if at + row_px > top + height {
-        list.set_scroll_top(at - height + row_px + row_px / 2);
     }
 }

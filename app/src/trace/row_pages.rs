@@ -6,8 +6,7 @@ use std::rc::Rc;
 use chainwalk_engine::view::{RuleRow, RuleWindow};
 use yew::Reducible;
 
-/// Rows asked for at once.
-pub(super) const PAGE_ROWS: u32 = 100;
+use crate::rows::PAGE_ROWS;
 
 /// Pages by number.
 #[derive(Debug, Clone, PartialEq, Default)]

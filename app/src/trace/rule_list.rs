@@ -7,19 +7,14 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use chainwalk_engine::view::{RuleFate, RuleRow};
-use web_sys::HtmlElement;
 use yew::prelude::*;
 
-use super::row_pages::{PAGE_ROWS, Pages};
+use super::row_pages::Pages;
 use super::rule_row;
 use super::why::Why;
 use crate::backend::Engine;
 use crate::protocol::{Request, Response};
-
-/// Height of a row; `chain.css` says the same.
-const ROW_PX: u32 = 46;
-/// Rows kept above and below the visible ones.
-const SPARE_ROWS: u32 = 12;
+use crate::rows::{PAGE_ROWS, SPARE_ROWS, bring_into_view, follow_scroll, space};
 
 #[derive(Debug, Clone, PartialEq, Properties)]
 pub(super) struct RuleListProps {
@@ -73,25 +68,11 @@ pub(super) fn RuleList(props: &RuleListProps) -> Html {
         use_effect_with(props.current, move |current| {
             if let Some(number) = current {
                 selected.set(*number);
-                bring_into_view(&scroll, *number);
+                bring_into_view(&scroll, *number - 1);
             }
         });
     }
-    let onscroll = {
-        let (first, shown_rows, scroll) = (first.clone(), shown_rows.clone(), scroll.clone());
-        Callback::from(move |_: Event| {
-            let Some(list) = scroll.cast::<HtmlElement>() else { return };
-            let top = u32::try_from(list.scroll_top()).unwrap_or(0) / ROW_PX;
-            let rows = u32::try_from(list.client_height()).unwrap_or(0) / ROW_PX + 2;
-            // A few rows of scrolling change nothing in the document.
-            if top.abs_diff(*first) >= SPARE_ROWS / 2 {
-                first.set(top);
-            }
-            if rows != *shown_rows {
-                shown_rows.set(rows);
-            }
-        })
-    };
+    let onscroll = follow_scroll(&scroll, &first, &shown_rows);
     let onkeydown = {
         let (selected, scroll, rules) = (selected.clone(), scroll.clone(), props.rules);
         Callback::from(move |event: KeyboardEvent| {
@@ -107,7 +88,7 @@ pub(super) fn RuleList(props: &RuleListProps) -> Html {
             event.prevent_default();
             let number = number.clamp(1, rules);
             selected.set(number);
-            bring_into_view(&scroll, number);
+            bring_into_view(&scroll, number - 1);
         })
     };
     let active = (from + 1..=to).contains(&*selected).then(|| rule_row::id(*selected));
@@ -148,24 +129,4 @@ fn why(rule: Option<&RuleRow>, walked: u32) -> Html {
         rule.clone()
     };
     html! { <Why rule={Rc::new(rule)} {is_ahead} /> }
-}
-
-/// Room for rows that are not in the document. The attribute of an SVG sizes it: the policy allows no style.
-fn space(rows: u32) -> Html {
-    html! {
-        <li role="presentation" class="rules-space">
-            <svg width="1" height={(rows * ROW_PX).to_string()} aria-hidden="true" />
-        </li>
-    }
-}
-
-fn bring_into_view(scroll: &NodeRef, number: u32) {
-    let Some(list) = scroll.cast::<HtmlElement>() else { return };
-    let row = i32::try_from((number - 1) * ROW_PX).unwrap_or(i32::MAX);
-    let (top, height, row_px) = (list.scroll_top(), list.client_height(), ROW_PX as i32);
-    if row < top {
-        list.set_scroll_top(row - row_px / 2);
-    } else if row + row_px > top + height {
-        list.set_scroll_top(row - height + row_px + row_px / 2);
-    }
 }
