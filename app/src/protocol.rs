@@ -12,7 +12,7 @@ use crate::lesson::ask::{Ask, Told};
 use crate::planes::ask as planes;
 
 /// Changes whenever a message changes its shape. A page refuses an engine with another number.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// Longest text read at once. A 210,000-rule dump is about 40 MB.
 pub const TEXT_LIMIT_BYTES: u64 = 45 << 20;
@@ -47,6 +47,20 @@ pub struct NodeFacts {
     pub routes: Vec<String>,
     /// `NAME=VALUE` each.
     pub sysctls: Vec<String>,
+}
+
+/// A mode of kube-proxy whose texts Trace reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ProxyMode {
+    Iptables,
+    Nftables,
+    Ipvs,
+}
+
+impl ProxyMode {
+    /// Each with its name, in the order they are offered.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("iptables", Self::Iptables), ("nftables", Self::Nftables), ("IPVS", Self::Ipvs)];
 }
 
 /// How a connection goes on after its first packet.
@@ -93,8 +107,8 @@ pub enum Request {
     Hello,
     /// Reads the ruleset that travels beside the message.
     Load { family: FamilyChoice },
-    /// Runs kube-proxy in iptables mode for the manifests that travel beside the message.
-    RunProxy { node: String },
+    /// Runs kube-proxy for the manifests that travel beside the message.
+    RunProxy { node: String, mode: ProxyMode },
     /// Sends a packet through a node that has seen none.
     Trace { packet: String, facts: NodeFacts },
     /// Sends one more packet of the same connection.

@@ -124,6 +124,20 @@ pageTest("manifests become the ruleset of a node, by keyboard", { viewport: NARR
   assert.equal(await page.locator("#rules-text").inputValue(), MANIFESTS);
 });
 
+pageTest("manifests become what a node holds in each mode of kube-proxy", {}, async (page) => {
+  await open(page, "#/trace");
+  for (const [mode, holds] of [["iptables", "KUBE-SVC-"], ["nftables", "table ip kube-proxy"], ["IPVS", "-A -t 10.96.10.20:80"]]) {
+    await page.locator("#rules-text").fill(MANIFESTS);
+    await page.getByRole("button", { name: "Trace", exact: true }).click();
+    await page.locator("#offer-mode").selectOption(mode);
+    await page.getByRole("button", { name: "Run kube-proxy and trace" }).click();
+    await page.waitForFunction((holds) => document.querySelector("#rules-text").value.includes(holds), holds);
+    await page.getByText("These are Kubernetes objects").waitFor({ state: "detached" });
+    await verdict(page).waitFor();
+    assert.match(await verdict(page).innerText(), /10\.244\./);
+  }
+});
+
 pageTest("sets stand beside the tables", {}, async (page) => {
   await open(page, "#/trace");
   const rules = RULES.replace("-A FORWARD -i lan0", "-A FORWARD -i lan0 -m set --match-set friends src");

@@ -7,10 +7,10 @@ use chainwalk_engine::packet::Family;
 use chainwalk_engine::proxy::endpoints::endpoints;
 use chainwalk_engine::proxy::planes::NodeSite;
 use chainwalk_engine::proxy::service_port::service_ports;
-use chainwalk_engine::proxy::{Changes, ServiceMap, iptables};
+use chainwalk_engine::proxy::{Changes, Mode, ServiceMap, iptables, ipvs, nftables};
 use chainwalk_engine::text::xt::SaveOptions;
 
-use crate::protocol::{FamilyChoice, NodeFacts, SharedState};
+use crate::protocol::{FamilyChoice, NodeFacts, ProxyMode, SharedState};
 
 /// Lines looked at before a text is taken for something else.
 const LINES_READ: usize = 200;
@@ -31,11 +31,11 @@ pub(super) fn nodes(text: &str) -> Result<Vec<String>, ManifestError> {
     Ok(NodeSite::of(&manifest::parse(text)?, "").nodes)
 }
 
-/// What kube-proxy writes on `node` in iptables mode, as a Trace page.
+/// What kube-proxy writes on `node`, as a Trace page.
 ///
 /// # Errors
 /// A sentence, when there is nothing to write or the objects would not have been admitted.
-pub(super) fn run_proxy(text: &str, node: &str) -> Result<SharedState, String> {
+pub(super) fn run_proxy(text: &str, node: &str, mode: ProxyMode) -> Result<SharedState, String> {
     let objects: Objects = manifest::parse(text).map_err(|error| error.message)?;
     let site = NodeSite::of(&objects, node);
     let Some(&family) = site.families.first() else { return Err("There is no Service.".to_owned()) };
@@ -48,10 +48,38 @@ pub(super) fn run_proxy(text: &str, node: &str) -> Result<SharedState, String> {
         );
     }
     let endpoints = endpoints(&objects.slices, family, &site.name);
-    let proxier = iptables::Proxier::new(site.config(family));
-    let sync = proxier.sync(&services, &endpoints, &Changes::Everything, Instant::ZERO);
-    let rules = proxier.tables(&sync, Flavour::Legacy)?.save(&SaveOptions::default());
-    let facts = site.facts(family);
+    let mut config = site.config(family);
+    let mut facts = site.facts(family);
+    let (everything, now) = (Changes::Everything, Instant::ZERO);
+    let rules = match mode {
+        ProxyMode::Iptables => {
+            config.node_port_addresses = config.default_node_port_addresses(Mode::Iptables);
+            let proxier = iptables::Proxier::new(config);
+            let sync = proxier.sync(&services, &endpoints, &everything, now);
+            proxier.tables(&sync, Flavour::Legacy)?.save(&SaveOptions::default())
+        }
+        ProxyMode::Nftables => {
+            config.node_port_addresses = config.default_node_port_addresses(Mode::Nftables);
+            nftables::Proxier::new(config).sync(&services, &endpoints, &everything, now).text()
+        }
+        ProxyMode::Ipvs => {
+            config.node_port_addresses = config.default_node_port_addresses(Mode::Ipvs);
+            let mut proxier = ipvs::Proxier::new(config);
+            let sync = proxier.sync(&services, &endpoints, &everything, &|_, _| 0);
+            proxier.applied(&sync);
+            let length = if family == Family::V4 { 32 } else { 128 };
+            facts
+                .addresses
+                .extend(proxier.addresses().map(|ip| format!("{}={ip}/{length}", ipvs::DUMMY_DEVICE)));
+            facts.sysctls.push("net.ipv4.vs.conntrack=1".to_owned());
+            let tables = proxier.tables(&sync, Flavour::Legacy)?.save(&SaveOptions::default());
+            format!(
+                "# ipvsadm -Sn\n{}# ipset save\n{}# iptables-save\n{tables}",
+                proxier.servers_text(),
+                proxier.sets_text()
+            )
+        }
+    };
     let (clients, targets) = (site.clients(), site.targets(&objects));
     let client = clients.iter().find(|client| client.family == family);
     let target = targets.iter().find(|target| target.family == family);
@@ -95,17 +123,21 @@ mod tests {
 
     #[test]
     fn manifests_become_a_ruleset_and_a_packet() {
-        let mut session = Session::default();
-        let told = ask(&mut session, Request::Load { family: FamilyChoice::Auto }, SHOP);
-        assert_eq!(told, Response::Objects(vec!["node-a".to_owned(), "node-b".to_owned()]));
-        let told = ask(&mut session, Request::RunProxy { node: "node-b".to_owned() }, SHOP);
-        let Response::Proxied(state) = told else { panic!("{told:?}") };
-        let told = ask(&mut session, Request::Load { family: state.family }, &state.rules);
-        assert!(matches!(&told, Response::Loaded(view) if view.problems.is_empty()), "{told:?}");
-        let told = ask(&mut session, Request::Trace { packet: state.packet, facts: state.facts }, "");
-        let Response::Traced { trace, notes, .. } = told else { panic!("{told:?}") };
-        assert_eq!(notes, []);
-        assert_eq!(trace.verdict.outcome.word(), "forwarded");
+        for (name, mode) in ProxyMode::ALL {
+            let mut session = Session::default();
+            let told = ask(&mut session, Request::Load { family: FamilyChoice::Auto }, SHOP);
+            assert_eq!(told, Response::Objects(vec!["node-a".to_owned(), "node-b".to_owned()]));
+            let told = ask(&mut session, Request::RunProxy { node: "node-b".to_owned(), mode }, SHOP);
+            let Response::Proxied(state) = told else { panic!("{name}: {told:?}") };
+            let told = ask(&mut session, Request::Load { family: state.family }, &state.rules);
+            let Response::Loaded(view) = told else { panic!("{name}: {told:?}") };
+            assert!(view.problems.is_empty() && view.not_emulated.is_empty(), "{name}: {view:?}");
+            let told = ask(&mut session, Request::Trace { packet: state.packet, facts: state.facts }, "");
+            let Response::Traced { trace, notes, .. } = told else { panic!("{name}: {told:?}") };
+            assert_eq!(notes, [], "{name}");
+            assert_eq!(trace.verdict.outcome.word(), "forwarded", "{name}");
+            assert!(trace.verdict.sentence.contains("10.244."), "{name}: {}", trace.verdict.sentence);
+        }
     }
 
     #[test]

@@ -42,8 +42,8 @@ impl Session {
         let answer = match request {
             Request::Hello => Response::Hello { protocol: PROTOCOL },
             Request::Load { family } => self.load(family, &text.unwrap_or_default(), say),
-            Request::RunProxy { node } if PLANES => {
-                match manifest::run_proxy(&text.unwrap_or_default(), &node) {
+            Request::RunProxy { node, mode } if PLANES => {
+                match manifest::run_proxy(&text.unwrap_or_default(), &node, mode) {
                     Ok(state) => Response::Proxied(Box::new(state)),
                     Err(message) => Response::Refused(about(Input::Rules, vec![placeless(&message)])),
                 }

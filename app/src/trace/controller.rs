@@ -9,7 +9,7 @@ use super::moves::Move;
 use super::state::{Action, LinkState, RulesText, TraceState, Work, too_long};
 use crate::backend::Engine;
 use crate::link::LINK_LIMIT_CHARS;
-use crate::protocol::{FamilyChoice, Follow, Input, NodeFacts, Request, Response, SharedState};
+use crate::protocol::{FamilyChoice, Follow, Input, NodeFacts, ProxyMode, Request, Response, SharedState};
 
 /// The page's state and the engine, together: what a component needs to act.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,10 +152,10 @@ impl Desk {
     }
 
     /// Puts what kube-proxy writes for the objects on the page in their place, and traces a packet.
-    pub(super) fn run_proxy(&self, node: String) {
+    pub(super) fn run_proxy(&self, node: String, mode: ProxyMode) {
         let desk = self.clone();
         self.engine.ask_with(
-            Request::RunProxy { node },
+            Request::RunProxy { node, mode },
             Some(self.text()),
             Callback::from(move |answer| match answer {
                 Response::Proxied(state) => desk.open(*state),
