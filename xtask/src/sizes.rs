@@ -26,7 +26,7 @@ enum Scope {
 }
 
 /// The design wants 250 kB for the page and 500 kB for the engine. The page measured 244, the engine it begins
-/// with 486. The engine with every data plane was last measured at 1,069, a quarter of its code the reader of manifests.
+/// with 486. The engine with every data plane was last measured at 1,093, a quarter of its code the reader of manifests.
 const BUDGETS: &[Budget] = &[
     Budget {
         what: "page: WebAssembly of the user interface",
