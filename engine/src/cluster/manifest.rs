@@ -44,7 +44,15 @@ pub struct ManifestError {
 
 /// Reads every document of `text`. The first mistake ends it: half a cluster would mislead.
 pub fn parse(text: &str) -> Result<Objects, ManifestError> {
-    let mut objects = written(text)?;
+    parse_all([text]).map_err(|(_, error)| error)
+}
+
+/// Reads several texts as one. A mistake comes with the number of its text, from 0.
+pub fn parse_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Objects, (usize, ManifestError)> {
+    let mut objects = Objects::default();
+    for (number, text) in texts.into_iter().enumerate() {
+        objects.append(written(text).map_err(|error| (number, error))?);
+    }
     slices::make(&mut objects);
     Ok(objects)
 }
@@ -127,7 +135,7 @@ impl Reader {
                 None => written(document)
                     .map_err(|error| ManifestError { line: error.line + first_line - 1, ..error })?,
             };
-            all.extend(&read);
+            all.append(read.clone());
             known.insert(document.to_owned(), read);
         }
         self.known = known;
@@ -137,14 +145,12 @@ impl Reader {
 }
 
 impl Objects {
-    fn extend(&mut self, more: &Self) {
-        self.services.extend_from_slice(&more.services);
-        self.slices.extend_from_slice(&more.slices);
-        self.nodes.extend_from_slice(&more.nodes);
-        self.pods.extend_from_slice(&more.pods);
-        if more.configuration.is_some() {
-            self.configuration.clone_from(&more.configuration);
-        }
+    fn append(&mut self, mut more: Self) {
+        self.services.append(&mut more.services);
+        self.slices.append(&mut more.slices);
+        self.nodes.append(&mut more.nodes);
+        self.pods.append(&mut more.pods);
+        self.configuration = more.configuration.or(self.configuration.take());
         more.ignored.iter().for_each(|kind| self.ignore(kind));
     }
 

@@ -139,7 +139,7 @@ fn conditions(service: &Service, pod: &Pod) -> EndpointConditions {
 
 #[cfg(test)]
 mod tests {
-    use crate::cluster::manifest::{Objects, Reader, parse};
+    use crate::cluster::manifest::{Objects, Reader, parse, parse_all};
 
     const SHOP: &str = "\
 kind: Service
@@ -209,7 +209,10 @@ items:
             ]
         );
         assert_eq!(objects.made_for, ["shop/web"]);
-        assert_eq!(Reader::default().read(SHOP), Ok(objects));
+        assert_eq!(Reader::default().read(SHOP), Ok(objects.clone()));
+        let (service, pods) = SHOP.split_once("---\n").expect("several documents");
+        assert_eq!(parse_all([pods, service]), Ok(objects));
+        assert_eq!(parse_all([pods, "kind: [\n"]).expect_err("the second is wrong").0, 1);
     }
 
     #[test]

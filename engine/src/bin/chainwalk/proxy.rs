@@ -1,7 +1,7 @@
 //! `chainwalk proxy`: from manifests to what kube-proxy programs on one node.
 
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use chainwalk_engine::base::Instant;
 use chainwalk_engine::cluster::manifest::{self, Objects};
@@ -20,7 +20,7 @@ use chainwalk_engine::text::xt::SaveOptions;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Services, EndpointSlices and Nodes in YAML or JSON; may be given several times, `-` reads standard input.
+    /// Services, EndpointSlices, Pods and Nodes in YAML or JSON; may be given several times, `-` reads standard input.
     #[arg(long, required = true, value_name = "FILE")]
     objects: Vec<PathBuf>,
     /// What to program; `mode` of the configuration when absent.
@@ -73,16 +73,9 @@ enum FamilyArg {
 }
 
 pub(crate) fn run(args: &Args) -> Result<String, String> {
-    let mut objects = Objects::default();
-    for path in &args.objects {
-        let read = read(path)?;
-        objects.services.extend(read.services);
-        objects.slices.extend(read.slices);
-        objects.nodes.extend(read.nodes);
-        objects.configuration = read.configuration.or(objects.configuration);
-    }
+    let mut objects = read(&args.objects)?;
     if let Some(path) = &args.config {
-        let read = read(path)?.configuration;
+        let read = read(std::slice::from_ref(path))?.configuration;
         objects.configuration =
             Some(read.ok_or_else(|| format!("{}: no KubeProxyConfiguration in it", path.display()))?);
     }
@@ -116,9 +109,16 @@ pub(crate) fn run(args: &Args) -> Result<String, String> {
     }
 }
 
-fn read(path: &Path) -> Result<Objects, String> {
-    manifest::parse(&super::read(path)?).map_err(|error| {
-        format!("{}: line {}, column {}: {}", path.display(), error.line, error.column, error.message)
+fn read(paths: &[PathBuf]) -> Result<Objects, String> {
+    let texts = paths.iter().map(|path| super::read(path)).collect::<Result<Vec<String>, String>>()?;
+    manifest::parse_all(texts.iter().map(String::as_str)).map_err(|(number, error)| {
+        format!(
+            "{}: line {}, column {}: {}",
+            paths[number].display(),
+            error.line,
+            error.column,
+            error.message
+        )
     })
 }
 
