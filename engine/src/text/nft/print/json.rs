@@ -90,6 +90,11 @@ fn array(items: &[String]) -> String {
     format!("[{}]", items.join(", "))
 }
 
+/// The names of the flags that are set.
+fn set_ones(flags: &[(bool, &str)]) -> Vec<String> {
+    flags.iter().filter(|(on, _)| *on).map(|(_, name)| text(name)).collect()
+}
+
 /// One item alone, several in brackets.
 fn one_or_array(items: &[String]) -> String {
     if let [one] = items { one.clone() } else { array(items) }
@@ -253,12 +258,11 @@ impl Printer<'_> {
             inside.push(("size", size.to_string()));
         }
         let flags = set.flags;
-        let flags: Vec<String> =
-            [(flags.constant, "constant"), (flags.interval, "interval"), (flags.timeout, "timeout")]
-                .into_iter()
-                .filter(|(on, _)| *on)
-                .map(|(_, name)| text(name))
-                .collect();
+        let flags = set_ones(&[
+            (flags.constant, "constant"),
+            (flags.interval, "interval"),
+            (flags.timeout, "timeout"),
+        ]);
         if !flags.is_empty() {
             inside.push(("flags", array(&flags)));
         }

@@ -1,6 +1,6 @@
 //! Expressions, and constants as numbers, texts, ranges and prefixes.
 
-use super::{array, object, one_or_array, text, wrap};
+use super::{array, object, one_or_array, set_ones, text, wrap};
 use crate::netfilter::nft::types::value_name;
 use crate::netfilter::nft::{Direction, Expr, ExthdrField, FibResult, NumgenMode, Payload, Span, Type};
 use crate::text::nft::print::{Printer, expr};
@@ -27,17 +27,13 @@ impl Printer<'_> {
             Expr::Payload(payload) => json_payload(payload),
             Expr::Exthdr(field) => json_exthdr(field),
             Expr::Fib { keys, result } => {
-                let flags: Vec<String> = [
+                let flags = set_ones(&[
                     (keys.saddr, "saddr"),
                     (keys.daddr, "daddr"),
                     (keys.mark, "mark"),
                     (keys.iif, "iif"),
                     (keys.oif, "oif"),
-                ]
-                .into_iter()
-                .filter(|(on, _)| *on)
-                .map(|(_, name)| text(name))
-                .collect();
+                ]);
                 let result = match result {
                     FibResult::Oif | FibResult::Present => "oif",
                     FibResult::OifName => "oifname",

@@ -1,7 +1,7 @@
 //! Statements: matches, changes, NAT, limits, logs. What they compare is `expr`.
 
 use super::expr::{json_ct, json_exthdr, json_payload, spans, value};
-use super::{array, fields, object, one_or_array, text, wrap};
+use super::{array, fields, object, one_or_array, set_ones, text, wrap};
 use crate::netfilter::nft::set::ElementStmt;
 use crate::netfilter::nft::stmt::ObjectRef;
 use crate::netfilter::nft::{
@@ -47,11 +47,7 @@ impl Printer<'_> {
             Statement::Queue(queue) => {
                 let to = queue.to.as_ref().map_or("0".to_owned(), |to| self.json_expr(to));
                 let mut inside = vec![("num", to)];
-                let flags: Vec<String> = [(queue.bypass, "bypass"), (queue.fanout, "fanout")]
-                    .into_iter()
-                    .filter(|(on, _)| *on)
-                    .map(|(_, name)| text(name))
-                    .collect();
+                let flags = set_ones(&[(queue.bypass, "bypass"), (queue.fanout, "fanout")]);
                 if !flags.is_empty() {
                     inside.push(("flags", one_or_array(&flags)));
                 }
@@ -157,16 +153,12 @@ impl Printer<'_> {
         if let Some(port) = &nat.port {
             inside.push(("port", self.json_expr(port)));
         }
-        let flags: Vec<String> = [
+        let flags = set_ones(&[
             (nat.random, "random"),
             (nat.fully_random, "fully-random"),
             (nat.persistent, "persistent"),
             (nat.prefix, "netmap"),
-        ]
-        .into_iter()
-        .filter(|(on, _)| *on)
-        .map(|(_, name)| text(name))
-        .collect();
+        ]);
         if !flags.is_empty() {
             inside.push(("flags", one_or_array(&flags)));
         }
